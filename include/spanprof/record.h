@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Kernel → agent: the records of the ring buffer. */
+#ifndef SPANPROF_RECORD_H
+#define SPANPROF_RECORD_H
+
+#include <linux/types.h>
+
+#define RECORD_CHAIN_MAX     512 /* frames of the walk along frame pointers */
+#define RECORD_G0_CHAIN_MAX  64	 /* the same on a system stack (g0, signal, C) */
+#define RECORD_KERNEL_MAX    64	 /* kernel frames */
+#define RECORD_STACK_SHORT   64	 /* words of user stack always copied */
+#define RECORD_STACK_DEEP    512 /* words copied when the chain fails its validity test */
+#define RECORD_SPAN_NAME_MAX 96	 /* bytes of a span's name */
+#define RECORD_COMM_MAX	     16
+
+enum record_type {
+	RECORD_SAMPLE = 1,
+	RECORD_EXEC = 2, /* struct process_record */
+	RECORD_EXIT = 3, /* struct process_record */
+};
+
+struct record_header {
+	__u32 type;
+	__u32 size_bytes; /* of the whole record */
+};
+
+enum sample_flags {
+	SAMPLE_IN_KERNEL = 1 << 0,	/* pc, sp, fp are the saved user registers */
+	SAMPLE_SYSTEM_STACK = 1 << 1,	/* g0, signal stack or C: curg_* lead to the goroutine */
+	SAMPLE_CURG_SYSCALL = 1 << 2,	/* curg_* come from g.syscallpc/sp, not from g.sched */
+	SAMPLE_DEEP = 1 << 3,		/* the chain failed its validity test */
+	SAMPLE_CHAIN_CUT = 1 << 4,	/* the walk stopped at its cap: root side missing */
+	SAMPLE_SPAN = 1 << 5,		/* span is valid and was open */
+	SAMPLE_SPAN_INHERITED = 1 << 6, /* the span of the goroutine's creator */
+	SAMPLE_SPAN_UNREADABLE = 1
+				 << 7, /* span known, but its memory could not be read: unsettled */
+	SAMPLE_PENDING = 1 << 8,       /* executable not read yet: no goroutine, no span */
+	SAMPLE_NO_REGISTERS = 1 << 9,  /* user registers unknown: pc, sp, fp are 0 */
+};
+
+/* The span a sample's goroutine was working for, as it stood in the SDK's memory. */
+struct sample_span {
+	__u64 address; /* of the recordingSpan, a key for the same span's later samples */
+	__u8 trace_id[16];
+	__u8 span_id[8];
+	__u64 name_address;
+	__u32 name_size;   /* bytes of the whole name */
+	__u16 name_copied; /* bytes of it in name; 0: unreadable from BPF */
+	__u8 trace_flags;  /* W3C: bit 0 sampled */
+	__u8 reserved;
+	char name[RECORD_SPAN_NAME_MAX];
+};
+
+/*
+ * One CPU sample. words[] holds, one behind the other: chain_count return addresses along frame
+ * pointers from fp; curg_count of the same from curg_fp; kernel_count kernel addresses, leaf
+ * first; stack_count words of user stack from sp upward.
+ */
+struct sample_record {
+	struct record_header header;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u32 pid;     /* tgid and tid in the initial namespace */
+	__u32 tid;
+	__u32 generation; /* of struct target_process */
+	__u32 flags;
+	__u64 goid; /* 0: none */
+	__u64 pc;
+	__u64 sp;
+	__u64 fp;
+	__u64 lr; /* arm64 only */
+	__u64 curg_pc;
+	__u64 curg_sp;
+	__u64 curg_fp;
+	__u16 chain_count;
+	__u16 curg_count;
+	__u16 kernel_count;
+	__u16 stack_count;
+	struct sample_span span;
+	__u64 words[];
+};
+
+#define RECORD_WORDS_MAX                                                                           \
+	(RECORD_G0_CHAIN_MAX + RECORD_CHAIN_MAX + RECORD_KERNEL_MAX + RECORD_STACK_DEEP)
+
+/* An exec, or the exit of a process's last thread. */
+struct process_record {
+	struct record_header header;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u32 pid;
+	__u32 parent_pid;
+	__u32 generation; /* 0: not profiled until now */
+	__u32 reserved;
+	char comm[RECORD_COMM_MAX];
+};
+
+_Static_assert(sizeof(struct sample_span) == 144, "layout shared with BPF");
+_Static_assert(sizeof(struct sample_record) == 248, "layout shared with BPF");
+_Static_assert(sizeof(struct process_record) == 48, "layout shared with BPF");
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture: loads and attaches the BPF programs and reads their records. Knows no ELF. */
+#ifndef CAPTURE_CAPTURE_H
+#define CAPTURE_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <spanprof/record.h>
+#include <spanprof/target.h>
+
+struct capture;
+
+struct capture_config {
+	uint32_t frequency_hz;
+	bool kernel_stacks;
+	bool every_process;	 /* announce every exec and exit, not only of descendants */
+	uint32_t ring_bytes;	 /* a power of two */
+	uint32_t goroutines_max; /* entries of the preallocated store */
+};
+
+/* Called from capture_poll, on its thread. Records are lent for the call. */
+struct capture_handler {
+	void *context;
+	void (*on_sample)(void *context, const struct sample_record *sample);
+	void (*on_exec)(void *context, const struct process_record *exec);
+	void (*on_exit)(void *context, const struct process_record *exit);
+};
+
+enum capture_probe_kind { /* which BPF program; the agent maps gobinary's kinds to these */
+			  CAPTURE_PROBE_RUNTIME_TRACE,
+			  CAPTURE_PROBE_WITH_VALUE,
+			  CAPTURE_PROBE_NEW_RECORDING,
+			  CAPTURE_PROBE_NEWPROC,
+};
+
+struct capture_stats {
+	struct target_counters counters; /* summed over CPUs */
+	uint64_t map_bytes;
+	uint32_t cpus;
+};
+
+/* Errors come with one line, missing thing and remedy named, in `why`. */
+int capture_open(const struct capture_config *config, const struct capture_handler *handler,
+		 struct capture **out, char *why, size_t why_size);
+/* Opens the clocks; samples flow from here on. */
+int capture_start(struct capture *c, char *why, size_t why_size);
+void capture_close(struct capture *c);
+
+/* A process's image becomes known (or changes); its goroutines start empty. */
+int capture_set_process(struct capture *c, pid_t pid, const struct target_process *target);
+void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation);
+/* Exec and exit of this process and of all its descendants are announced from here on. */
+int capture_follow(struct capture *c, pid_t pid);
+/* pid −1: every process that has the file. `*probe` is detached by capture_detach or close. */
+int capture_attach(struct capture *c, enum capture_probe_kind kind, pid_t pid, const char *path,
+		   uint64_t file_offset, int *probe, char *why, size_t why_size);
+void capture_detach(struct capture *c, int probe);
+
+int capture_get_fd(const struct capture *c); /* epoll-able: readable when records wait */
+int capture_poll(struct capture *c);	     /* hands over all waiting records, bounded per call */
+/* Deletes state of goroutines that are gone. Cheap when little is stored. */
+void capture_sweep(struct capture *c);
+void capture_get_stats(const struct capture *c, struct capture_stats *out);
+
+#endif

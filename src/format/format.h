@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format: profile ⇄ bytes. Each encoder appends a whole document to a buffer. */
+#ifndef FORMAT_FORMAT_H
+#define FORMAT_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer;
+struct profile;
+
+struct format_otlp_options {
+	bool span_names; /* sample attribute span.name: files only, never the wire by default */
+	const char *agent_version;
+};
+
+/* An ExportProfilesServiceRequest (proto 1.10 layout). 0, -ENOMEM, -EFBIG over the buffer's cap. */
+int format_otlp(const struct profile *p, const struct format_otlp_options *options,
+		struct buffer *out);
+/* Reads back such a request, as written by format_otlp with span names or by a Collector's file.
+ * `*out` is the caller's to close. -EBADMSG with a sentence in `why`. */
+int format_otlp_read(const void *data, size_t size, struct profile **out, char *why,
+		     size_t why_size);
+/* pprof, gzip-compressed; labels trace_id, span_id, span_name. */
+int format_pprof(const struct profile *p, struct buffer *out);
+/* Brendan Gregg's folded stacks, root first, span name and service as the first frames. */
+int format_folded(const struct profile *p, struct buffer *out);
+
+#endif

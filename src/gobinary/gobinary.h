@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gobinary: everything spanprof needs from one Go executable, by a file descriptor alone. Opening
+ * gives a plain structure; look-ups by address read the file lazily through the block cache.
+ */
+#ifndef GOBINARY_GOBINARY_H
+#define GOBINARY_GOBINARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gobinary/pclntab.h"
+
+struct block_cache;
+struct gobinary;
+
+/* Where offsets were taken from, best first. */
+enum go_offsets_source {
+	GO_OFFSETS_RTYPES, /* from the binary's own type descriptors */
+	GO_OFFSETS_TABLE,  /* built-in table of its version */
+	GO_OFFSETS_NEWEST, /* newest row of the table: unknown version */
+};
+
+/* Offsets in bytes; see spans.md for where they are measured. */
+struct go_runtime_offsets {
+	enum go_offsets_source source;
+	uint16_t g_m, g_goid, g_stack_hi;
+	uint16_t g_sched_sp, g_sched_pc, g_sched_bp;
+	uint16_t g_syscall_sp, g_syscall_pc;
+	uint16_t m_g0, m_gsignal, m_curg;
+};
+
+struct go_span_offsets {
+	enum go_offsets_source source;
+	uint16_t context, end_time, name;			   /* in recordingSpan */
+	uint16_t context_trace_id, context_span_id, context_flags; /* in SpanContext */
+};
+
+/* Kinds of probe site; what the BPF program finds in registers there depends on it. */
+enum go_probe_kind {
+	GO_PROBE_RUNTIME_TRACE, /* jbe of (*recordingSpan).runtimeTrace: RAX/X0 = span */
+	GO_PROBE_WITH_VALUE, /* CALL context.WithValue in (*tracer).Start: R8 = span, RSI = rtype */
+	GO_PROBE_NEW_RECORDING,	  /* jbe of (*tracer).newRecordingSpan: SpanContext at SP + 72 */
+	GO_PROBE_NEWPROC_RUNQPUT, /* CALL runtime.runqput in newproc.func1: RBX = new g */
+	GO_PROBE_KIND_COUNT,
+};
+
+struct go_probe_site {
+	bool present;
+	uint64_t address;     /* virtual, of the probed instruction */
+	uint64_t file_offset; /* what a uprobe wants */
+};
+
+struct gobinary_info {
+	char go_version[32];	  /* "go1.26.8"; "" unknown */
+	char main_path[256];	  /* package path of main, "" unknown */
+	char module_version[128]; /* of the main module, "" or "(devel)" */
+	char vcs_revision[64];	  /* "" unknown */
+	char sdk_version[64];	  /* go.opentelemetry.io/otel/sdk in build info, "" unknown */
+	char build_id_go[128];
+	char build_id_gnu[128];
+	bool stripped; /* no .symtab */
+	bool pie;
+	bool cgo;     /* runtime.iscgo of the file's data; links C */
+	bool has_sdk; /* recordingSpan's type is linked in */
+	bool tls_known;
+	int32_t tls_offset;
+	uint64_t text_start, text_end; /* virtual */
+	struct go_runtime_offsets runtime;
+	struct go_span_offsets span;
+	struct go_probe_site probes[GO_PROBE_KIND_COUNT];
+	size_t top_frame_count; /* functions in which a whole stack ends */
+	struct {
+		uint64_t start, end;
+	} top_frames[8];
+	/* [start, end) of functions at which the unwinder changes stacks; 0 when absent. */
+	struct {
+		uint64_t start, end;
+	} systemstack, mcall, morestack, asmcgocall, cgocallback, sigtramp, goexit;
+};
+
+/* Duplicates `fd`; `cache` is lent. -ENOEXEC not ELF, -ENOENT not a Go program, -EINVAL, -ENOMEM.
+ */
+int gobinary_open(int fd, struct block_cache *cache, struct gobinary **out);
+void gobinary_close(struct gobinary *b);
+const struct gobinary_info *gobinary_get_info(const struct gobinary *b);
+struct pclntab *gobinary_get_pclntab(struct gobinary *b); /* lent */
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * profile: counted samples of one window: stacks, resources, span handles. Plain tables that
+ * format and report read; index 0 of every table is the zero value.
+ */
+#ifndef PROFILE_PROFILE_H
+#define PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/location.h"
+
+struct profile;
+struct spans;
+struct string_table;
+
+struct profile_config {
+	uint64_t period_ns; /* CPU time one sample stands for */
+	size_t samples_max; /* distinct (stack, resource, span) */
+	size_t strings_bytes_max;
+	size_t spans_max;
+};
+
+/* All string fields are ids in profile_get_strings(). */
+struct profile_mapping {
+	uint64_t memory_start, memory_limit, file_offset;
+	uint32_t file, build_id_go, build_id_gnu;
+};
+struct profile_function {
+	uint32_t name, file, start_line;
+};
+struct profile_line {
+	uint32_t function, line;
+};
+struct profile_location {
+	uint64_t address;
+	uint32_t mapping;
+	uint32_t first_line, line_count; /* in the lines table, innermost inlined first */
+	enum frame_kind kind;
+};
+struct profile_stack {
+	uint32_t first_location, location_count; /* in the stack_locations table, leaf first */
+	bool truncated;
+};
+struct profile_attribute {
+	uint32_t key, value; /* strings */
+	int64_t number;	     /* when is_integer */
+	bool is_integer;
+};
+struct profile_resource {
+	uint32_t first_attribute, attribute_count;
+};
+struct profile_sample {
+	uint32_t stack, resource, span; /* span: handle in profile_get_spans(), 0 none */
+	uint64_t count;			/* samples; CPU time = count × period */
+};
+
+/* Everything, lent until the next change. Counts include the zero value at index 0. */
+struct profile_view {
+	uint64_t period_ns, start_wall_ns, duration_ns;
+	const struct profile_mapping *mappings;
+	const struct profile_function *functions;
+	const struct profile_line *lines;
+	const struct profile_location *locations;
+	const uint32_t *stack_locations;
+	const struct profile_stack *stacks;
+	const struct profile_attribute *attributes;
+	const struct profile_resource *resources;
+	const struct profile_sample *samples;
+	size_t mapping_count, function_count, line_count, location_count, stack_location_count,
+		stack_count, attribute_count, resource_count, sample_count;
+	uint64_t dropped; /* samples lost at a cap */
+};
+
+/* What a resource is called, for profile_add_resource. Strings are lent. */
+struct resource_attribute {
+	const char *key;
+	const char *value;
+	int64_t number;
+	bool is_integer;
+};
+
+struct sample_input {
+	const struct location *const *locations; /* leaf first; lent, keyed by location.id */
+	size_t location_count;
+	bool truncated;
+	uint32_t resource;
+	uint32_t span; /* handle of this profile's spans, 0 none */
+	uint64_t count;
+};
+
+int profile_open(const struct profile_config *config, uint64_t start_wall_ns, struct profile **out);
+void profile_close(struct profile *p);
+/* Same attributes → same handle. 0 at the cap. */
+uint32_t profile_add_resource(struct profile *p, const struct resource_attribute *attributes,
+			      size_t count);
+/* -ENOSPC at a cap (counted in dropped). */
+int profile_add(struct profile *p, const struct sample_input *sample);
+/* location.id keys become stale when the symbolizer was reset. */
+void profile_forget_locations(struct profile *p);
+/* Adds all of `from` to `to` (resources, spans, names of spans, counts; start = the earlier,
+ * end = the later). Periods may differ: counts are scaled to the period of `to` when they do. */
+int profile_merge(struct profile *to, const struct profile *from);
+void profile_set_end(struct profile *p, uint64_t end_wall_ns);
+
+struct spans *profile_get_spans(const struct profile *p);	   /* lent */
+struct string_table *profile_get_strings(const struct profile *p); /* lent */
+void profile_get_view(const struct profile *p, struct profile_view *view);
+
+#endif
