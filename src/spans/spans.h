@@ -40,8 +40,12 @@ int spans_open(struct string_table *strings, size_t spans_max, struct spans **ou
 void spans_close(struct spans *s);
 /* The handle of the span, made known and counted; 0 at the cap. */
 uint32_t spans_add(struct spans *s, const struct span_sight *sight);
-const struct span *spans_get(const struct spans *s, uint32_t handle); /* lent; NULL unknown */
-uint32_t spans_count(const struct spans *s);
+/* The same for a span of another store with all its counts (merging, reading a file): `name` is its
+ * name as text, `other->resource` a resource of this store's owner. */
+uint32_t spans_absorb(struct spans *s, const struct span *other, const char *name);
+/* Lent until the next change; NULL unknown. */
+const struct span *spans_get(const struct spans *s, uint32_t handle);
+uint32_t spans_count(const struct spans *s); /* handles are 1 … count */
 uint64_t spans_dropped(const struct spans *s);
 
 #endif
