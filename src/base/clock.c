@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two clocks; see clock.h. */
+#include "base/clock.h"
+
+#include <time.h>
+
+static uint64_t read_ns(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t clock_monotonic_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_wall_ns(void)
+{
+	return read_ns(CLOCK_REALTIME);
+}
+
+/* Read anew each time: wall time may be set and is slewed, CLOCK_MONOTONIC stands in suspend. */
+uint64_t clock_wall_of_monotonic_ns(uint64_t monotonic_ns)
+{
+	return clock_wall_ns() - clock_monotonic_ns() + monotonic_ns;
+}
