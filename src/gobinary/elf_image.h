@@ -28,6 +28,11 @@ struct elf_section {
 	uint32_t type;
 };
 
+struct elf_tls { /* PT_TLS; all 0: the file has none */
+	uint64_t memory_size;
+	uint64_t alignment;
+};
+
 /*
  * Takes its own duplicate of `fd`; `cache` is lent and outlives the image. Errors: -ENOEXEC not
  * such an ELF file (or not of this machine's word size and order), -EINVAL malformed, -ENOMEM.
@@ -40,6 +45,7 @@ bool elf_image_is_pie(const struct elf_image *image);	   /* ET_DYN: addresses ge
 uint16_t elf_image_machine(const struct elf_image *image); /* EM_X86_64, EM_AARCH64 */
 size_t elf_image_segment_count(const struct elf_image *image);
 const struct elf_segment *elf_image_get_segment(const struct elf_image *image, size_t index);
+struct elf_tls elf_image_get_tls(const struct elf_image *image);
 /* -ENOENT when there is no such section (or no section headers at all). */
 int elf_image_find_section(const struct elf_image *image, const char *name,
 			   struct elf_section *out);
@@ -58,6 +64,12 @@ int elf_image_read_word(struct elf_image *image, uint64_t address, uint64_t *wor
 /* The address of a place (8-aligned, in a writable segment) whose relocated word equals `value`,
  * from `*place` + 8 on (0: from the start). -ENOENT no further one. */
 int elf_image_find_word(struct elf_image *image, uint64_t value, uint64_t *place);
+/*
+ * The contents of a note, cut at `size` bytes; `*used` is what was written. `owner` is "GNU", "Go".
+ * -ENOENT.
+ */
+int elf_image_get_note(struct elf_image *image, const char *owner, uint32_t type, void *to,
+		       size_t size, size_t *used);
 /* Hex of the GNU build-id note. -ENOENT. */
 int elf_image_get_build_id(struct elf_image *image, char *hex, size_t hex_size);
 /* Frees what only loading needs (the relocation index). */

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pointer-sized words of an ELF file as they stand after relocation with a load bias of 0. */
+#include "gobinary/elf_image_private.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Larger than a cache block, so that scans go past the cache. */
+#define SCAN_BYTES ((size_t)131072)
+
+/*
+ * The index of a PIE, made on first use; NULL for others. DT_RELR needs none: its addends are the
+ * bytes in the file.
+ */
+static int get_relocs(struct elf_image *image, struct elf_relocs **out)
+{
+	int err = 0;
+
+	if (elf_image_is_pie(image) && !image->relocs)
+		err = elf_relocs_open(image, &image->relocs);
+	*out = image->relocs;
+	return err;
+}
+
+void elf_image_settle(struct elf_image *image)
+{
+	elf_relocs_close(image->relocs);
+	image->relocs = NULL;
+}
+
+int elf_image_read_word(struct elf_image *image, uint64_t address, uint64_t *word)
+{
+	struct elf_relocs *relocs;
+	int err = get_relocs(image, &relocs);
+
+	if (err)
+		return err;
+	if (relocs) {
+		err = elf_relocs_find(relocs, image, address, word);
+		if (err != -ENOENT)
+			return err;
+	}
+	return elf_image_read(image, address, word, sizeof(*word));
+}
+
+/* A reader of overlapping relocations would be misled, so the word's own relocation decides. */
+static int check_word(struct elf_image *image, uint64_t address, uint64_t value)
+{
+	uint64_t word;
+	int err = elf_image_read_word(image, address, &word);
+
+	return err ? err : word == value ? 0 : -ENOENT;
+}
+
+/* The first place in [from, limit) of one segment whose bytes in the file equal `value`. */
+static int scan_segment(struct elf_image *image, const struct elf_segment *s, uint64_t value,
+			uint64_t from, uint64_t limit, uint8_t *scratch, uint64_t *place)
+{
+	uint64_t end = s->address + s->file_size;
+	uint64_t at = ((s->address > from ? s->address : from) + 7) & ~7ull;
+
+	end = end < limit ? end : limit;
+	while (at < end && end - at >= 8) {
+		size_t size = end - at < SCAN_BYTES ? (size_t)(end - at) & ~(size_t)7 : SCAN_BYTES;
+		int err = elf_image_read(image, at, scratch, size);
+
+		if (err)
+			return err;
+		for (size_t i = 0; i < size; i += 8) {
+			uint64_t word;
+
+			memcpy(&word, scratch + i, sizeof(word));
+			if (word != value || check_word(image, at + i, value))
+				continue;
+			*place = at + i;
+			return 0;
+		}
+		at += size;
+	}
+	return -ENOENT;
+}
+
+int elf_image_find_word(struct elf_image *image, uint64_t value, uint64_t *place)
+{
+	uint64_t from = *place ? *place + 8 : 0, best = UINT64_MAX, at;
+	struct elf_relocs *relocs;
+	uint8_t *scratch;
+	int err = get_relocs(image, &relocs);
+
+	if (err)
+		return err;
+	for (at = from; relocs && !elf_relocs_find_addend(relocs, image, value, at, &at); at += 8) {
+		const struct elf_segment *s = elf_image_segment_at(image, at);
+
+		if (s && s->flags & PF_W && !(at & 7)) {
+			best = at;
+			break;
+		}
+	}
+	scratch = malloc(SCAN_BYTES);
+	if (!scratch)
+		return -ENOMEM;
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const struct elf_segment *s = &image->segments[i];
+
+		/* A segment that cannot be read in whole (a truncated file) holds no answer. */
+		if (s->flags & PF_W && !scan_segment(image, s, value, from, best, scratch, &at))
+			best = at;
+	}
+	free(scratch);
+	if (best == UINT64_MAX)
+		return -ENOENT;
+	*place = best;
+	return 0;
+}
