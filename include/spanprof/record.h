@@ -47,14 +47,15 @@ struct sample_span {
 	__u32 name_size;   /* bytes of the whole name */
 	__u16 name_copied; /* bytes of it in name; 0: unreadable from BPF */
 	__u8 trace_flags;  /* W3C: bit 0 sampled */
-	__u8 reserved;
+	__u8 level;	   /* place among the goroutine's known spans, 0 outermost */
 	char name[RECORD_SPAN_NAME_MAX];
 };
 
 /*
  * One CPU sample. words[] holds, one behind the other: chain_count return addresses along frame
  * pointers from fp; curg_count of the same from curg_fp; kernel_count kernel addresses, leaf
- * first; stack_count words of user stack from sp upward.
+ * first; stack_count words of user stack from sp upward;
+ * curg_stack_count words of the goroutine's stack from curg_sp upward.
  */
 struct sample_record {
 	struct record_header header;
@@ -75,12 +76,15 @@ struct sample_record {
 	__u16 curg_count;
 	__u16 kernel_count;
 	__u16 stack_count;
+	__u16 curg_stack_count;
+	__u16 reserved[3];
 	struct sample_span span;
 	__u64 words[];
 };
 
 #define RECORD_WORDS_MAX                                                                           \
-	(RECORD_G0_CHAIN_MAX + RECORD_CHAIN_MAX + RECORD_KERNEL_MAX + RECORD_STACK_DEEP)
+	(RECORD_G0_CHAIN_MAX + RECORD_CHAIN_MAX + RECORD_KERNEL_MAX + RECORD_STACK_DEEP +          \
+	 RECORD_STACK_DEEP)
 
 /* An exec, or the exit of a process's last thread. */
 struct process_record {
@@ -94,7 +98,7 @@ struct process_record {
 };
 
 _Static_assert(sizeof(struct sample_span) == 144, "layout shared with BPF");
-_Static_assert(sizeof(struct sample_record) == 248, "layout shared with BPF");
+_Static_assert(sizeof(struct sample_record) == 256, "layout shared with BPF");
 _Static_assert(sizeof(struct process_record) == 48, "layout shared with BPF");
 
 #endif

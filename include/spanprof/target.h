@@ -9,10 +9,11 @@
 
 /* What a process is, in target_process.flags. */
 enum target_flags {
-	TARGET_GO = 1 << 0,	 /* offsets below are valid: read the goroutine */
-	TARGET_SPANS = 1 << 1,	 /* links the OpenTelemetry SDK: look up the span */
-	TARGET_PENDING = 1 << 2, /* executable not read yet: registers and stack only */
-	TARGET_CGO = 1 << 3,	 /* runtime.iscgo: how arm64 finds g */
+	TARGET_GO = 1 << 0,		 /* offsets below are valid: read the goroutine */
+	TARGET_SPANS = 1 << 1,		 /* links the OpenTelemetry SDK: look up the span */
+	TARGET_PENDING = 1 << 2,	 /* executable not read yet: registers and stack only */
+	TARGET_CGO = 1 << 3,		 /* runtime.iscgo: how arm64 finds g */
+	TARGET_START_ON_BRANCH = 1 << 4, /* start probe sits on a branch: see span_track */
 };
 
 /* [start, end) of one function, absolute in the process. */
@@ -47,6 +48,7 @@ struct target_process {
 	__u16 context_span_id;
 	__u16 context_flags;
 	__u16 reserved[3];
+	__u64 span_type;  /* rtype of *recordingSpan, for the probe that sees an interface */
 	__u64 text_start; /* Go text: [start, end) */
 	__u64 text_end;
 	struct target_range top_frames[TARGET_TOP_FRAMES]; /* a whole stack ends in one of these */
@@ -54,9 +56,8 @@ struct target_process {
 
 /* Tunables, set before the programs are loaded (read-only data of the BPF object). */
 struct target_tunables {
-	__u32 kernel_stacks;	/* 1: record them */
-	__u32 every_process;	/* 1: host-wide: announce every exec, not only descendants */
-	__u64 user_regs_offset; /* saved user registers, bytes from task_struct.stack; 0: unknown */
+	__u32 kernel_stacks; /* 1: record them */
+	__u32 every_process; /* 1: host-wide: announce every exec, not only descendants */
 };
 
 /* Why something was lost, one counter each: X(identifier, metric label, sentence). */
@@ -102,6 +103,6 @@ struct target_counters {
 	__u64 events[EVENT_COUNT];
 };
 
-_Static_assert(sizeof(struct target_process) == 200, "layout shared with BPF");
+_Static_assert(sizeof(struct target_process) == 208, "layout shared with BPF");
 
 #endif

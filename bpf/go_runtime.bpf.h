@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Reading Go's runtime and the SDK's spans in the memory of the current process. */
+#ifndef GO_RUNTIME_BPF_H
+#define GO_RUNTIME_BPF_H
+
+#include "maps.bpf.h"
+#include "registers.bpf.h"
+
+/* One pointer-sized word of user memory; 0 when unreadable. */
+static __always_inline __u64 user_word(__u64 address)
+{
+	__u64 word = 0;
+
+	bpf_probe_read_user(&word, sizeof(word), (void *)address);
+	return word;
+}
+
+#if defined(__TARGET_ARCH_arm64)
+/* x28 always holds g without cgo; C code may use it, and Go then keeps g in thread storage. */
+static __always_inline __u64 current_g(const struct target_process *target,
+				       const struct user_registers *regs)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	if (!(target->flags & TARGET_CGO))
+		return regs->g;
+	return user_word(thread_pointer(task) + target->tls_offset);
+}
+#else
+static __always_inline __u64 current_g(const struct target_process *target,
+				       const struct user_registers *regs)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return user_word(thread_pointer(task) + target->tls_offset);
+}
+#endif
+
+enum span_state { SPAN_ENDED, SPAN_OPEN, SPAN_UNREADABLE };
+
+struct span_context {
+	__u8 trace_id[16];
+	__u64 span_id;
+	__u8 flags;
+};
+
+/*
+ * Whether the span stored as `open` still is: endTime is the zero time and the ID the same. A page
+ * that cannot be read now is a third answer: the span may well be open.
+ */
+static __always_inline enum span_state span_look(const struct target_process *target,
+						 const struct open_span *open,
+						 struct span_context *context)
+{
+	__u64 end[2]; /* time.Time: wall, ext */
+	__u64 at = open->address + target->span_context;
+
+	if (bpf_probe_read_user(&context->span_id, 8, (void *)(at + target->context_span_id)) ||
+	    bpf_probe_read_user(end, sizeof(end), (void *)(open->address + target->span_end_time)))
+		return SPAN_UNREADABLE;
+	if (context->span_id != open->span_id || end[0] || end[1])
+		return SPAN_ENDED;
+	if (bpf_probe_read_user(context->trace_id, 16, (void *)(at + target->context_trace_id)) ||
+	    bpf_probe_read_user(&context->flags, 1, (void *)(at + target->context_flags)))
+		return SPAN_UNREADABLE;
+	return SPAN_OPEN;
+}
+
+/* The store's entry of a goroutine, or NULL when it has none of its own. */
+static __always_inline struct goroutine *goroutine_find(const struct target_process *target,
+							__u64 g, __u64 goid)
+{
+	struct goroutine_key key = {.generation = target->generation, .g = g};
+	struct goroutine *found = bpf_map_lookup_elem(&goroutines, &key);
+
+	return found && found->goid == goid ? found : NULL;
+}
+
+#endif

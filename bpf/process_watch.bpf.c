@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/* Which processes come and go: exec and exit end what is known of an image, in the kernel. */
+#include "maps.bpf.h"
+#include "kernel_types.h"
+
+static const struct target_process pending = {.flags = TARGET_PENDING};
+static const __u8 yes = 1;
+
+/* Announces an exec or exit. Unlike samples these wake the agent: it has an image to read. */
+static __always_inline void announce(struct task_struct *task, enum record_type type,
+				     __u32 generation)
+{
+	struct process_record record = {
+		.header = {.type = type, .size_bytes = sizeof(record)},
+		.time_ns = bpf_ktime_get_ns(),
+		.pid = BPF_CORE_READ(task, tgid),
+		.parent_pid = BPF_CORE_READ(task, real_parent, tgid),
+		.generation = generation,
+	};
+
+	bpf_get_current_comm(record.comm, sizeof(record.comm));
+	if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))
+		count_lost(LOSS_RING_FULL);
+}
+
+/*
+ * Deletes what was known of the process's image, so that its offsets never meet another; returns
+ * its generation, 0 when it was not profiled.
+ */
+static __always_inline __u32 forget_image(__u32 tgid)
+{
+	struct target_process *target = bpf_map_lookup_elem(&processes, &tgid);
+	__u32 generation = target ? target->generation : 0;
+
+	if (target)
+		bpf_map_delete_elem(&processes, &tgid);
+	return generation;
+}
+
+/* Arguments: task, old pid, binprm. */
+SEC("raw_tp/sched_process_exec")
+int process_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	__u32 tgid = BPF_CORE_READ(task, tgid), generation = forget_image(tgid);
+	bool follow = tunables.every_process || bpf_map_lookup_elem(&followed, &tgid);
+
+	if (follow)
+		bpf_map_update_elem(&processes, &tgid, &pending, BPF_ANY);
+	if (follow || generation)
+		announce(task, RECORD_EXEC, generation);
+	return 0;
+}
+
+/* Arguments: parent, child. Threads share the tgid and change nothing. */
+SEC("raw_tp/sched_process_fork")
+int process_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
+	__u32 parent_tgid = BPF_CORE_READ(parent, tgid), tgid = BPF_CORE_READ(child, tgid);
+
+	if (tgid != parent_tgid && bpf_map_lookup_elem(&followed, &parent_tgid))
+		bpf_map_update_elem(&followed, &tgid, &yes, BPF_ANY);
+	return 0;
+}
+
+/* Arguments: task. The process ends with its last thread. */
+SEC("raw_tp/sched_process_exit")
+int process_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	__u32 tgid = BPF_CORE_READ(task, tgid), generation;
+	bool known;
+
+	if (BPF_CORE_READ(task, signal, live.counter))
+		return 0;
+	known = bpf_map_lookup_elem(&processes, &tgid);
+	generation = forget_image(tgid);
+	bpf_map_delete_elem(&followed, &tgid);
+	if (known)
+		announce(task, RECORD_EXIT, generation);
+	return 0;
+}

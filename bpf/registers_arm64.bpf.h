@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* arm64: registers, flags and the thread pointer. */
+#ifndef REGISTERS_ARM64_BPF_H
+#define REGISTERS_ARM64_BPF_H
+
+typedef struct user_pt_regs saved_registers;
+
+#define PSTATE_MODE  0xf
+#define PSTATE_CARRY (1ull << 29)
+#define PSTATE_ZERO  (1ull << 30)
+#define IP_FIELD     pc
+
+/* A macro: the verifier wants every read of a context at a constant offset from it. */
+#define registers_take(to, from)                                                                   \
+	do {                                                                                       \
+		(to)->pc = (from)->pc;                                                             \
+		(to)->sp = (from)->sp;                                                             \
+		(to)->fp = (from)->regs[29];                                                       \
+		(to)->lr = (from)->regs[30];                                                       \
+		(to)->g = (from)->regs[28];                                                        \
+	} while (0)
+
+static __always_inline bool registers_are_user(const saved_registers *regs)
+{
+	return (regs->pstate & PSTATE_MODE) == 0;
+}
+
+static __always_inline __u64 thread_pointer(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, thread.uw.tp_value);
+}
+
+/* Prologue `cmp; b.ls morestack`: taken when carry is clear or zero is set. */
+#define stack_check_branches(ctx) (!((ctx)->pstate & PSTATE_CARRY) || ((ctx)->pstate & PSTATE_ZERO))
+
+/* Go's ABIInternal argument registers. */
+#define GO_ARGUMENT_0(ctx) ((ctx)->regs[0])
+#define GO_ARGUMENT_1(ctx) ((ctx)->regs[1])
+#define GO_ARGUMENT_4(ctx) ((ctx)->regs[4])
+#define GO_ARGUMENT_5(ctx) ((ctx)->regs[5])
+#define GO_G(ctx)	   ((ctx)->regs[28])
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* x86-64: registers, flags and the thread pointer. */
+#ifndef REGISTERS_X86_64_BPF_H
+#define REGISTERS_X86_64_BPF_H
+
+typedef struct pt_regs saved_registers;
+
+#define FLAG_CARRY 0x1
+#define FLAG_ZERO  0x40
+#define USER_CS	   0x33
+#define USER_SS	   0x2b
+#define IP_FIELD   rip
+
+/* A macro: the verifier wants every read of a context at a constant offset from it. */
+#define registers_take(to, regs)                                                                   \
+	do {                                                                                       \
+		(to)->pc = (regs)->rip;                                                            \
+		(to)->sp = (regs)->rsp;                                                            \
+		(to)->fp = (regs)->rbp;                                                            \
+		(to)->lr = 0;                                                                      \
+		(to)->g = (regs)->r14;                                                             \
+	} while (0)
+
+static __always_inline bool registers_are_user(const saved_registers *regs)
+{
+	return (__u16)regs->cs == USER_CS && (__u16)regs->ss == USER_SS;
+}
+
+static __always_inline __u64 thread_pointer(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, thread.fsbase);
+}
+
+/* Prologue `cmp; jbe morestack`: the branch is taken, the function will be entered again. */
+#define stack_check_branches(ctx) ((ctx)->eflags & (FLAG_CARRY | FLAG_ZERO))
+
+/* Go's ABIInternal argument registers. */
+#define GO_ARGUMENT_0(ctx) ((ctx)->rax)
+#define GO_ARGUMENT_1(ctx) ((ctx)->rbx)
+#define GO_ARGUMENT_4(ctx) ((ctx)->rsi)
+#define GO_ARGUMENT_5(ctx) ((ctx)->r8)
+#define GO_G(ctx)	   ((ctx)->r14)
+
+#endif
