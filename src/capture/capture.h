@@ -32,7 +32,6 @@ struct capture_handler {
 enum capture_probe_kind { /* which BPF program; the agent maps gobinary's kinds to these */
 			  CAPTURE_PROBE_RUNTIME_TRACE,
 			  CAPTURE_PROBE_WITH_VALUE,
-			  CAPTURE_PROBE_NEW_RECORDING,
 			  CAPTURE_PROBE_NEWPROC,
 };
 

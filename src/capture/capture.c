@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads the BPF object, attaches its programs and hands its records to the agent. */
+#include "capture/capture.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spanprof.skel.h"
+
+#include "capture/clocks.h"
+#include "capture/goroutine_store.h"
+#include "capture/preflight.h"
+#include "capture/registers.h"
+
+#define RECORDS_PER_POLL 4096 /* a poll round ends, however fast records come */
+#define PROBES_MAX	 8192
+
+struct capture {
+	struct capture_config config;
+	struct capture_handler handler;
+	struct spanprof_bpf *bpf;
+	struct ring_buffer *ring;
+	struct clocks *clocks;
+	struct goroutine_store *store;
+	struct bpf_link **probes; /* slots; NULL: free */
+	size_t probe_slots;
+	unsigned polled; /* records in this round */
+};
+
+static int ignore_messages(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	return 0; /* errors are told in our own words */
+}
+
+static int on_record(void *context, void *data, size_t size)
+{
+	struct capture *c = context;
+	const struct record_header *header = data;
+
+	if (size < sizeof(*header) || header->size_bytes > size)
+		return 0;
+	if (header->type == RECORD_SAMPLE && size >= sizeof(struct sample_record))
+		c->handler.on_sample(c->handler.context, data);
+	else if (header->type == RECORD_EXEC && size >= sizeof(struct process_record))
+		c->handler.on_exec(c->handler.context, data);
+	else if (header->type == RECORD_EXIT && size >= sizeof(struct process_record))
+		c->handler.on_exit(c->handler.context, data);
+	return ++c->polled >= RECORDS_PER_POLL ? -EAGAIN : 0;
+}
+
+static int load(struct capture *c, char *why, size_t why_size)
+{
+	int error;
+
+	libbpf_set_print(ignore_messages);
+	c->bpf = spanprof_bpf__open();
+	if (!c->bpf)
+		return preflight_explain(-errno, "cannot open the BPF object", why, why_size);
+	c->bpf->rodata->tunables.kernel_stacks = c->config.kernel_stacks;
+	c->bpf->rodata->tunables.every_process = c->config.every_process;
+	error = bpf_map__set_max_entries(c->bpf->maps.records, c->config.ring_bytes);
+	if (!error)
+		error = bpf_map__set_max_entries(c->bpf->maps.goroutines, c->config.goroutines_max);
+	if (!error)
+		error = spanprof_bpf__load(c->bpf);
+	if (error)
+		return preflight_explain(error, "cannot load the BPF programs", why, why_size);
+	return 0;
+}
+
+static int attach_tracepoints(struct capture *c)
+{
+	struct spanprof_bpf *bpf = c->bpf;
+
+	bpf->links.process_exec = bpf_program__attach(bpf->progs.process_exec);
+	if (!bpf->links.process_exec)
+		return -errno;
+	bpf->links.process_fork = bpf_program__attach(bpf->progs.process_fork);
+	if (!bpf->links.process_fork)
+		return -errno;
+	bpf->links.process_exit = bpf_program__attach(bpf->progs.process_exit);
+	return bpf->links.process_exit ? 0 : -errno;
+}
+
+int capture_open(const struct capture_config *config, const struct capture_handler *handler,
+		 struct capture **out, char *why, size_t why_size)
+{
+	struct capture *c = NULL;
+	int error = preflight_check(why, why_size);
+
+	*out = NULL;
+	if (error)
+		return error;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return preflight_explain(-ENOMEM, "capture", why, why_size);
+	c->config = *config;
+	c->handler = *handler;
+	error = load(c, why, why_size);
+	if (error)
+		goto out;
+	error = attach_tracepoints(c);
+	if (error) {
+		preflight_explain(error, "cannot attach to process tracepoints", why, why_size);
+		goto out;
+	}
+	error = registers_measure(c->bpf->progs.measure_registers);
+	if (error) {
+		preflight_explain(error, "cannot attach a uprobe", why, why_size);
+		goto out;
+	}
+	error = goroutine_store_open(bpf_map__fd(c->bpf->maps.goroutines), &c->store);
+	if (error) {
+		preflight_explain(error, "goroutine store", why, why_size);
+		goto out;
+	}
+	c->ring = ring_buffer__new(bpf_map__fd(c->bpf->maps.records), on_record, c, NULL);
+	if (!c->ring) {
+		error = preflight_explain(-errno, "cannot map the ring buffer", why, why_size);
+		goto out;
+	}
+	*out = c;
+	return 0;
+out:
+	capture_close(c);
+	return error;
+}
+
+int capture_start(struct capture *c, char *why, size_t why_size)
+{
+	uint64_t period_ns = 1000000000ull / c->config.frequency_hz;
+	int error = clocks_open(c->bpf->progs.cpu_sample, period_ns, &c->clocks);
+
+	return error ? preflight_explain(error, "cannot open the CPU clocks", why, why_size) : 0;
+}
+
+void capture_close(struct capture *c)
+{
+	if (!c)
+		return;
+	clocks_close(c->clocks);
+	for (size_t i = 0; i < c->probe_slots; i++)
+		bpf_link__destroy(c->probes[i]);
+	free(c->probes);
+	ring_buffer__free(c->ring);
+	goroutine_store_close(c->store);
+	spanprof_bpf__destroy(c->bpf);
+	free(c);
+}
+
+int capture_set_process(struct capture *c, pid_t pid, const struct target_process *target)
+{
+	__u32 key = pid;
+	int error = bpf_map__update_elem(c->bpf->maps.processes, &key, sizeof(key), target,
+					 sizeof(*target), BPF_ANY);
+
+	if (!error && target->generation)
+		error = goroutine_store_add(c->store, target->generation);
+	return error;
+}
+
+void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation)
+{
+	struct target_process known;
+	__u32 key = pid;
+
+	if (!bpf_map__lookup_elem(c->bpf->maps.processes, &key, sizeof(key), &known, sizeof(known),
+				  0) &&
+	    known.generation == generation)
+		bpf_map__delete_elem(c->bpf->maps.processes, &key, sizeof(key), 0);
+	goroutine_store_forget(c->store, generation);
+}
+
+int capture_follow(struct capture *c, pid_t pid)
+{
+	__u32 key = pid;
+	__u8 yes = 1;
+
+	return bpf_map__update_elem(c->bpf->maps.followed, &key, sizeof(key), &yes, sizeof(yes),
+				    BPF_ANY);
+}
+
+static const struct bpf_program *probe_program(const struct capture *c,
+					       enum capture_probe_kind kind)
+{
+	switch (kind) {
+	case CAPTURE_PROBE_RUNTIME_TRACE:
+		return c->bpf->progs.span_start_runtime_trace;
+	case CAPTURE_PROBE_WITH_VALUE:
+		return c->bpf->progs.span_start_with_value;
+	case CAPTURE_PROBE_NEWPROC:
+		return c->bpf->progs.goroutine_start;
+	}
+	return NULL;
+}
+
+static int free_slot(struct capture *c, size_t *slot)
+{
+	size_t slots = c->probe_slots ? c->probe_slots * 2 : 8;
+	struct bpf_link **grown;
+
+	for (*slot = 0; *slot < c->probe_slots; ++*slot)
+		if (!c->probes[*slot])
+			return 0;
+	if (slots > PROBES_MAX)
+		return -ENOSPC;
+	grown = realloc(c->probes, slots * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + c->probe_slots, 0, (slots - c->probe_slots) * sizeof(*grown));
+	c->probes = grown;
+	c->probe_slots = slots;
+	return 0;
+}
+
+int capture_attach(struct capture *c, enum capture_probe_kind kind, pid_t pid, const char *path,
+		   uint64_t file_offset, int *probe, char *why, size_t why_size)
+{
+	const struct bpf_program *program = probe_program(c, kind);
+	LIBBPF_OPTS(bpf_uprobe_opts, options);
+	size_t slot;
+	int error = program ? free_slot(c, &slot) : -EINVAL;
+
+	if (error)
+		return preflight_explain(error, "cannot attach a probe", why, why_size);
+	c->probes[slot] =
+		bpf_program__attach_uprobe_opts(program, pid, path, file_offset, &options);
+	if (!c->probes[slot])
+		return preflight_explain(-errno, "cannot attach a probe", why, why_size);
+	*probe = slot;
+	return 0;
+}
+
+void capture_detach(struct capture *c, int probe)
+{
+	if (probe < 0 || (size_t)probe >= c->probe_slots)
+		return;
+	bpf_link__destroy(c->probes[probe]);
+	c->probes[probe] = NULL;
+}
+
+int capture_get_fd(const struct capture *c)
+{
+	return ring_buffer__epoll_fd(c->ring);
+}
+
+int capture_poll(struct capture *c)
+{
+	int read;
+
+	c->polled = 0;
+	read = ring_buffer__consume(c->ring);
+	return read == -EAGAIN || read >= 0 ? (int)c->polled : read;
+}
+
+void capture_sweep(struct capture *c)
+{
+	goroutine_store_sweep(c->store);
+	if (c->clocks)
+		clocks_refresh(c->clocks);
+}
+
+static void sum_counters(struct capture *c, struct target_counters *sum)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct target_counters *each = cpus > 0 ? calloc(cpus, sizeof(*each)) : NULL;
+	__u32 zero = 0;
+
+	if (each && !bpf_map__lookup_elem(c->bpf->maps.counters, &zero, sizeof(zero), each,
+					  cpus * sizeof(*each), 0)) {
+		for (int cpu = 0; cpu < cpus; cpu++) {
+			for (int i = 0; i < LOSS_REASON_COUNT; i++)
+				sum->lost[i] += each[cpu].lost[i];
+			for (int i = 0; i < EVENT_COUNT; i++)
+				sum->events[i] += each[cpu].events[i];
+		}
+	}
+	free(each);
+}
+
+/* What the kernel charges for a map, as fdinfo tells it. */
+static uint64_t map_memory(int fd)
+{
+	unsigned long long bytes = 0;
+	char line[128];
+	FILE *file;
+
+	snprintf(line, sizeof(line), "/proc/self/fdinfo/%d", fd);
+	file = fopen(line, "re");
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "memlock: %llu", &bytes) == 1)
+			break;
+	fclose(file);
+	return bytes;
+}
+
+void capture_get_stats(const struct capture *c, struct capture_stats *out)
+{
+	struct bpf_map *map;
+
+	memset(out, 0, sizeof(*out));
+	sum_counters((struct capture *)c, &out->counters);
+	bpf_object__for_each_map(map, c->bpf->obj) out->map_bytes += map_memory(bpf_map__fd(map));
+	out->cpus = clocks_count(c->clocks);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sorted list of live generations, and one pass over the map after some have gone. */
+#include "capture/goroutine_store.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIVE_MAX 4096 /* as many as the processes map holds */
+
+/* As in bpf/maps.bpf.h. */
+struct stored_key {
+	uint32_t generation;
+	uint32_t zero;
+	uint64_t g;
+};
+
+struct goroutine_store {
+	int map_fd;
+	uint32_t live[LIVE_MAX];
+	size_t live_count;
+	bool dirty;
+};
+
+int goroutine_store_open(int map_fd, struct goroutine_store **out)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->map_fd = map_fd;
+	return 0;
+}
+
+void goroutine_store_close(struct goroutine_store *s)
+{
+	free(s);
+}
+
+static bool is_live(const struct goroutine_store *s, uint32_t generation)
+{
+	for (size_t i = 0; i < s->live_count; i++)
+		if (s->live[i] == generation)
+			return true;
+	return false;
+}
+
+int goroutine_store_add(struct goroutine_store *s, uint32_t generation)
+{
+	if (is_live(s, generation))
+		return 0;
+	if (s->live_count == LIVE_MAX)
+		return -ENOSPC;
+	s->live[s->live_count++] = generation;
+	return 0;
+}
+
+void goroutine_store_forget(struct goroutine_store *s, uint32_t generation)
+{
+	for (size_t i = 0; i < s->live_count; i++) {
+		if (s->live[i] != generation)
+			continue;
+		s->live[i] = s->live[--s->live_count];
+		s->dirty = true;
+		return;
+	}
+}
+
+void goroutine_store_sweep(struct goroutine_store *s)
+{
+	struct stored_key key, next;
+	bool more;
+
+	if (!s->dirty)
+		return;
+	s->dirty = false;
+	more = !bpf_map_get_next_key(s->map_fd, NULL, &key);
+	while (more) {
+		/* The next key first: from a deleted one the walk would start anew. */
+		more = !bpf_map_get_next_key(s->map_fd, &key, &next);
+		if (!is_live(s, key.generation))
+			bpf_map_delete_elem(s->map_fd, &key);
+		key = next;
+	}
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps the kernel's store of goroutines clean: deletes those of process images that are gone. */
+#ifndef CAPTURE_GOROUTINE_STORE_H
+#define CAPTURE_GOROUTINE_STORE_H
+
+#include <stdint.h>
+
+struct goroutine_store;
+
+int goroutine_store_open(int map_fd, struct goroutine_store **out);
+void goroutine_store_close(struct goroutine_store *s);
+/* -ENOMEM, -ENOSPC. */
+int goroutine_store_add(struct goroutine_store *s, uint32_t generation);
+void goroutine_store_forget(struct goroutine_store *s, uint32_t generation);
+/* Deletes entries of forgotten generations; returns at once when none was forgotten. */
+void goroutine_store_sweep(struct goroutine_store *s);
+
+#endif
