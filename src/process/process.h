@@ -42,6 +42,9 @@ int process_read_mappings(struct process *p);
 const struct process_mapping *process_find_mapping(const struct process *p, uint64_t address);
 size_t process_mapping_count(const struct process *p);
 const struct process_mapping *process_get_mapping(const struct process *p, size_t index);
+/* Descriptor of a mapping's file, opened read-only for the caller to close, by way of the target's
+ * map_files, else of its root directory. Regular files only. -ENOENT no file. */
+int process_open_mapping(const struct process *p, const struct process_mapping *m);
 /* Load bias of the main executable: absolute address − virtual address of the file.
  * `first_segment_address` is p_vaddr of its first PT_LOAD. -ENOENT. */
 int process_get_load_bias(const struct process *p, uint64_t first_segment_address, uint64_t *bias);
