@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// verify: holds what spanprof reported against what a test program knows about itself.
+//
+//	verify truth -truth FILE -samples FILE [-pprof FILE]   every sample of the truth program
+//	verify shop -log FILE -pprof FILE                      the routes of the shop
+//
+// It prints its figures and exits 1 when they are worse than its flags allow.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// errFailed means that a figure missed its limit; it has been printed.
+var errFailed = errors.New("failed")
+
+func main() {
+	commands := map[string]func([]string) error{"truth": verifyTruth, "shop": verifyShop}
+	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
+		fmt.Fprintln(os.Stderr, "usage: verify truth|shop [flags]")
+		os.Exit(2)
+	}
+	switch err := commands[os.Args[1]](os.Args[2:]); {
+	case err == errFailed:
+		os.Exit(1)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "verify:", err)
+		os.Exit(1)
+	}
+}
+
+// checklist prints one line per figure and remembers whether one failed.
+type checklist struct {
+	failed bool
+}
+
+func (c *checklist) check(ok bool, format string, args ...any) {
+	mark := "ok  "
+	if !ok {
+		mark, c.failed = "FAIL", true
+	}
+	fmt.Printf("  %s  %s\n", mark, fmt.Sprintf(format, args...))
+}
+
+func (c *checklist) result() error {
+	if c.failed {
+		return errFailed
+	}
+	return nil
+}

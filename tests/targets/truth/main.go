@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// truth: a service with the real OpenTelemetry SDK in which the span and the stack of every moment
+// of CPU time are known. It logs what it did; the verifier compares samples with that.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"reflect"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// exporter keeps the IDs of finished spans, as a backend would.
+type exporter struct {
+	lock sync.Mutex
+	ids  []trace.SpanID
+}
+
+func (e *exporter) ExportSpans(_ context.Context, ended []sdktrace.ReadOnlySpan) error {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	for _, span := range ended {
+		if len(e.ids) < cap(e.ids) {
+			e.ids = append(e.ids, span.SpanContext().SpanID())
+		}
+	}
+	return nil
+}
+
+func (e *exporter) Shutdown(context.Context) error { return nil }
+
+func main() {
+	seconds := flag.Int("seconds", 30, "how long to work; SIGTERM ends it earlier")
+	workers := flag.Int("workers", 8, "concurrent workers")
+	path := flag.String("truth", "", "file for the truth records (JSON lines)")
+	flag.Parse()
+	if *seconds < 1 || *seconds > 3600 || *workers < 1 || *workers > 256 {
+		fmt.Fprintln(os.Stderr, "truth: -seconds 1..3600, -workers 1..256")
+		os.Exit(2)
+	}
+	// A slot takes a millisecond of a core or more.
+	size := *seconds * 1000 * max(2, runtime.GOMAXPROCS(0)) / 2
+	slots, spans = make([]slotRecord, size), make([]spanRecord, size)
+	exported := &exporter{ids: make([]trace.SpanID, 0, size)}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exported),
+		sdktrace.WithSampler(sdktrace.AlwaysSample()))
+	otel.SetTracerProvider(provider)
+	calibrate()
+
+	begin := time.Now()
+	work(*workers, time.Duration(*seconds)*time.Second)
+	fmt.Printf("truth: %d slots, %d spans issued, %d exported, %d records dropped, %.1f s\n",
+		slotCount.Load(), spanCount.Load(), len(exported.ids), dropped.Load(),
+		time.Since(begin).Seconds())
+	if err := check(exported.ids); err != nil {
+		fmt.Fprintln(os.Stderr, "truth:", err)
+		os.Exit(1)
+	}
+	if *path != "" {
+		if err := write(*path); err != nil {
+			fmt.Fprintln(os.Stderr, "truth:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// work runs the workers for `limit` or until a signal.
+func work(workers int, limit time.Duration) {
+	var stop atomic.Bool
+	var running, serving, ending sync.WaitGroup
+	pool, ends := make(chan task), make(chan handedSpan)
+	for range max(2, workers/2) {
+		serving.Add(1)
+		go serve(pool, &serving)
+	}
+	ending.Add(1)
+	go endOthers(ends, &ending)
+	for i := range workers {
+		running.Add(1)
+		w := &worker{unit: 1 + 0.5*float64(i%8), pool: pool, ends: ends,
+			done: make(chan struct{}), stop: &stop}
+		go w.loop(&running)
+	}
+	fmt.Printf("truth: ready, pid %d, %d workers\n", os.Getpid(), workers)
+
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	select {
+	case <-signals:
+	case <-time.After(limit):
+	}
+	stop.Store(true)
+	running.Wait()
+	close(pool)
+	close(ends)
+	serving.Wait()
+	ending.Wait()
+}
+
+// check compares what the exporter got with what the program issued.
+func check(exported []trace.SpanID) error {
+	if dropped.Load() > 0 {
+		return fmt.Errorf("%d records did not fit", dropped.Load())
+	}
+	issued := make(map[trace.SpanID]bool)
+	for _, span := range spans[:spanCount.Load()] {
+		issued[span.span] = true
+	}
+	for _, id := range exported {
+		if !issued[id] {
+			return fmt.Errorf("span %s was exported but not issued", id)
+		}
+	}
+	return nil
+}
+
+// header is the first line of the truth file.
+type header struct {
+	Pid       int        `json:"pid"`
+	Go        string     `json:"go"`
+	Monotonic int64      `json:"monotonic_ns"` // the same moment on two clocks
+	Wall      int64      `json:"wall_ns"`
+	Kinds     []kindLine `json:"kinds"`
+}
+
+type kindLine struct {
+	Name  string  `json:"name"`
+	Stack []frame `json:"stack"` // leaf first
+	Slot  int     `json:"slot"`  // index of slot() in it; what lies below is the kind's own
+}
+
+func write(path string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(file)
+	head := header{Pid: os.Getpid(), Go: runtime.Version(), Monotonic: clock(clockMonotonic),
+		Wall: time.Now().UnixNano()}
+	fn := runtime.FuncForPC(reflect.ValueOf(slot).Pointer())
+	slotFile, first := fn.FileLine(fn.Entry())
+	call := int(slotCall.Load())
+	for k := range kindCount {
+		chain := k.chain()
+		stack := append(chain, frame{fn.Name(), slotFile, first, call + 3, call})
+		head.Kinds = append(head.Kinds,
+			kindLine{kinds[k].name, append(stack, callers[k]...), len(chain)})
+	}
+	line, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s\n", line)
+	for _, s := range spans[:spanCount.Load()] {
+		fmt.Fprintf(out, `{"span":"%s","trace":"%s","start":[%d,%d],"end":[%d,%d]}`+"\n",
+			s.span, s.trace, s.startBegin, s.startEnd, s.endBegin, s.endEnd)
+	}
+	for _, s := range slots[:slotCount.Load()] {
+		fmt.Fprintf(out, `{"kind":%d,"tid":%d,"begin":%d,"finish":%d,"cpu":%d,"span":"%s",`+
+			`"trace":"%s"}`+"\n", s.kind, s.tid, s.begin, s.end, s.cpu,
+			hex.EncodeToString(s.span[:]), hex.EncodeToString(s.trace[:]))
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return file.Close()
+}
