@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The hybrid: exact steps by pcsp from the registers until the frame-pointer register is seen to
+ * belong to the frame at hand; from there the chain that the kernel side walked is right. On a
+ * system stack it goes on with the goroutine's saved registers.
+ */
+#include "unwind/unwind.h"
+
+#include <errno.h>
+#include <spanprof/record.h>
+#include <string.h>
+
+#include "gobinary/gobinary.h"
+#include "unwind/frame_rule.h"
+
+/* Copied stack words and where they lie in the target. */
+struct window {
+	uint64_t address;
+	const __u64 *words;
+	size_t count;
+};
+
+/* Where one walk starts and what was captured for it. */
+struct start {
+	uint64_t pc, sp, fp, lr;
+	bool exact;	 /* pc itself executes; else it is a return address */
+	bool hide_first; /* the first frame stands for a stack switch: a helper of the runtime */
+	struct window window;
+	const __u64 *chain;
+	size_t chain_count;
+};
+
+enum walk_end {
+	WALK_WHOLE,   /* reached the goroutine's or thread's outermost frame */
+	WALK_LOST,    /* no way on */
+	WALK_SWITCH,  /* at a function that changed stacks: go on at the goroutine's registers */
+	WALK_FOREIGN, /* left Go code for code that keeps no frame pointers */
+	WALK_STOP,    /* at a function behind which saved registers mean nothing */
+};
+
+struct walker {
+	const struct gobinary_info *info; /* NULL: not Go */
+	struct pclntab *table;
+	uint64_t bias;
+	struct unwound_stack *out;
+	struct unwind_stats *stats;
+	size_t switch_at;     /* frames up to the last stack switch, that one included; 0: none */
+	bool switch_is_pause; /* the switch saved a helper's pc: hide_first */
+};
+
+static bool in_range(uint64_t address, uint64_t start, uint64_t end)
+{
+	return address >= start && address < end;
+}
+
+#define IN(address, range) in_range(address, (range).start, (range).end)
+
+static bool in_text(const struct walker *w, uint64_t pc)
+{
+	return w->info && in_range(pc - w->bias, w->info->text_start, w->info->text_end);
+}
+
+static bool emit(struct walker *w, uint64_t pc, bool exact)
+{
+	struct unwound_stack *out = w->out;
+
+	if (out->count == UNWIND_FRAMES_MAX) {
+		out->truncated = true;
+		return false;
+	}
+	out->exact[out->count] = exact;
+	out->pcs[out->count++] = pc;
+	return true;
+}
+
+/* Notes what a frame just emitted means for the walk. `pc` is inside the function. */
+static bool ends_walk(struct walker *w, uint64_t pc, enum walk_end *end)
+{
+	const struct gobinary_info *info = w->info;
+	uint64_t address = pc - w->bias;
+
+	if (IN(address, info->goexit)) {
+		w->out->count--; /* known by all, shown by none */
+		*end = WALK_WHOLE;
+		return true;
+	}
+	if (IN(address, info->mcall) || IN(address, info->sigtramp)) {
+		*end = IN(address, info->mcall) ? WALK_WHOLE : WALK_STOP;
+		return true;
+	}
+	if (IN(address, info->systemstack) || IN(address, info->asmcgocall) ||
+	    IN(address, info->morestack)) {
+		w->switch_at = w->out->count;
+		w->switch_is_pause = !IN(address, info->morestack);
+		return false; /* frame pointers may lead across */
+	}
+	for (size_t i = 0; i < info->top_frame_count; i++) {
+		if (IN(address, info->top_frames[i])) {
+			*end = WALK_WHOLE;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The end of a walk that found no outermost frame: back to the last stack switch, if any. */
+static enum walk_end without_end(struct walker *w, enum walk_end end)
+{
+	if (!w->switch_at)
+		return end;
+	w->out->count = w->switch_at;
+	return WALK_SWITCH;
+}
+
+static enum walk_end follow_chain(struct walker *w, const __u64 *chain, size_t count)
+{
+	enum walk_end end;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!emit(w, chain[i], false))
+			return WALK_LOST;
+		if (w->info && ends_walk(w, chain[i] - 1, &end))
+			return end;
+	}
+	return without_end(w, WALK_LOST);
+}
+
+static bool read_word(const struct window *window, uint64_t address, uint64_t *word)
+{
+	uint64_t offset = address - window->address;
+
+	if (address < window->address || offset % 8 || offset / 8 >= window->count)
+		return false;
+	*word = window->words[offset / 8];
+	return true;
+}
+
+/* Code that is not Go's: its caller is only known by the chain, and only if it kept the frame. */
+static enum walk_end walk_foreign(struct walker *w, const struct start *start)
+{
+	emit(w, start->pc, true);
+	if (start->chain_count && in_text(w, start->chain[0]))
+		return follow_chain(w, start->chain, start->chain_count);
+	if (w->info)
+		return WALK_FOREIGN;
+	return follow_chain(w, start->chain, start->chain_count);
+}
+
+/* One frame by pcsp. False: `*end` says how the walk ends; else pc, sp move to the caller. */
+static bool step(struct walker *w, const struct start *start, uint64_t *pc, uint64_t *sp,
+		 bool *exact, size_t depth, enum walk_end *end)
+{
+	uint64_t inside = *exact ? *pc : *pc - 1;
+	struct go_function function;
+	struct frame_rule rule;
+	int32_t size;
+
+	if (!(depth == 0 && start->hide_first) && !emit(w, *pc, *exact)) {
+		*end = WALK_LOST;
+		return false;
+	}
+	if (ends_walk(w, inside, end))
+		return false;
+	if (pclntab_find_function(w->table, inside - w->bias, &function) ||
+	    pclntab_get_sp_delta(w->table,
+				 *pc - w->bias < function.end ? *pc - w->bias : inside - w->bias,
+				 &size) ||
+	    size < 0) {
+		*end = follow_chain(w, start->chain, start->chain_count);
+		return false;
+	}
+	frame_rule_get(*sp, size, &rule);
+	if (rule.frame_record && start->fp == rule.frame_record) {
+		*end = follow_chain(w, start->chain, start->chain_count);
+		return false;
+	}
+	if (function.flags & GO_SP_WRITE && !*exact) {
+		*end = without_end(w, WALK_LOST);
+		return false;
+	}
+	if (rule.in_link_register && depth == 0 && *exact) {
+		*pc = start->lr;
+	} else if (!read_word(&start->window, rule.return_slot, pc)) {
+		/* Without the word a leaf's caller is missing; further up, nothing fits. */
+		*end = depth ? without_end(w, WALK_LOST)
+			     : follow_chain(w, start->chain, start->chain_count);
+		return false;
+	}
+	w->stats->repaired++;
+	*sp = rule.caller_sp;
+	*exact = false;
+	return true;
+}
+
+static enum walk_end walk(struct walker *w, const struct start *start)
+{
+	uint64_t pc = start->pc, sp = start->sp;
+	bool exact = start->exact;
+	enum walk_end end;
+
+	w->switch_at = 0;
+	if (!w->info || !in_text(w, pc))
+		return walk_foreign(w, start);
+	for (size_t depth = 0; depth < UNWIND_FRAMES_MAX; depth++) {
+		if (!step(w, start, &pc, &sp, &exact, depth, &end))
+			return end;
+		if (!in_text(w, pc - 1))
+			return without_end(w, WALK_LOST);
+	}
+	return WALK_LOST;
+}
+
+/* Where the words of a record lie; every count is checked against the record's size. */
+struct layout {
+	const __u64 *chain, *curg_chain, *kernel, *stack, *curg_stack;
+};
+
+static bool lay_out(const struct sample_record *sample, struct layout *out)
+{
+	size_t words = ((size_t)sample->header.size_bytes - sizeof(*sample)) / 8;
+	size_t used = (size_t)sample->chain_count + sample->curg_count + sample->kernel_count +
+		      sample->stack_count + sample->curg_stack_count;
+
+	if (sample->header.size_bytes < sizeof(*sample) || used > words)
+		return false;
+	out->chain = sample->words;
+	out->curg_chain = out->chain + sample->chain_count;
+	out->kernel = out->curg_chain + sample->curg_count;
+	out->stack = out->kernel + sample->kernel_count;
+	out->curg_stack = out->stack + sample->stack_count;
+	return true;
+}
+
+/* The goroutine's own frames, below what ran on the system stack. */
+static enum walk_end walk_curg(struct walker *w, const struct sample_record *sample,
+			       const struct layout *layout)
+{
+	struct start start = {
+		.pc = sample->curg_pc,
+		.sp = sample->curg_sp,
+		.fp = sample->curg_fp,
+		.hide_first = w->switch_at && w->switch_is_pause &&
+			      !(sample->flags & SAMPLE_CURG_SYSCALL),
+		.window = {sample->curg_sp, layout->curg_stack, sample->curg_stack_count},
+		.chain = layout->curg_chain,
+		.chain_count = sample->curg_count,
+	};
+
+	return in_text(w, start.pc) ? walk(w, &start) : WALK_LOST;
+}
+
+void unwind_sample(const struct sample_record *sample, struct gobinary *binary, uint64_t bias,
+		   struct unwound_stack *out, struct unwind_stats *stats)
+{
+	struct walker w = {
+		.info = binary ? gobinary_get_info(binary) : NULL,
+		.table = binary ? gobinary_get_pclntab(binary) : NULL,
+		.bias = bias,
+		.out = out,
+		.stats = stats,
+	};
+	struct layout layout;
+	enum walk_end end = WALK_LOST;
+
+	out->count = out->kernel_count = 0;
+	out->truncated = false;
+	stats->stacks++;
+	if (!lay_out(sample, &layout)) {
+		out->truncated = true;
+		stats->truncated++;
+		return;
+	}
+	for (size_t i = 0; i < sample->kernel_count; i++)
+		emit(&w, layout.kernel[i], i == 0);
+	out->kernel_count = out->count;
+	if (!(sample->flags & SAMPLE_NO_REGISTERS)) {
+		struct start start = {
+			.pc = sample->pc,
+			.sp = sample->sp,
+			.fp = sample->fp,
+			.lr = sample->lr,
+			.exact = true,
+			.window = {sample->sp, layout.stack, sample->stack_count},
+			.chain = layout.chain,
+			.chain_count = sample->chain_count,
+		};
+
+		stats->without_chain += sample->chain_count == 0;
+		end = walk(&w, &start);
+		if (sample->flags & SAMPLE_SYSTEM_STACK && sample->curg_pc &&
+		    (end == WALK_SWITCH || end == WALK_FOREIGN))
+			end = walk_curg(&w, sample, &layout);
+	}
+	if (end != WALK_WHOLE || sample->flags & SAMPLE_CHAIN_CUT)
+		out->truncated = true;
+	stats->truncated += out->truncated;
+}
