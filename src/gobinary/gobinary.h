@@ -50,6 +50,7 @@ struct go_probe_site {
 	bool present;
 	uint64_t address;     /* virtual, of the probed instruction */
 	uint64_t file_offset; /* what a uprobe wants */
+	bool on_branch;	      /* a prologue's conditional branch: fires again after stack growth */
 };
 
 struct gobinary_info {
@@ -69,6 +70,7 @@ struct gobinary_info {
 	uint64_t text_start, text_end; /* virtual */
 	struct go_runtime_offsets runtime;
 	struct go_span_offsets span;
+	uint64_t span_type; /* virtual address of *recordingSpan's rtype, 0 unknown */
 	struct go_probe_site probes[GO_PROBE_KIND_COUNT];
 	size_t top_frame_count; /* functions in which a whole stack ends */
 	struct {
@@ -84,6 +86,8 @@ struct gobinary_info {
  */
 int gobinary_open(int fd, struct block_cache *cache, struct gobinary **out);
 void gobinary_close(struct gobinary *b);
+/* Look-ups go through another cache from here on: the opening thread's gives way to the user's. */
+void gobinary_set_cache(struct gobinary *b, struct block_cache *cache);
 const struct gobinary_info *gobinary_get_info(const struct gobinary *b);
 struct pclntab *gobinary_get_pclntab(struct gobinary *b); /* lent */
 
