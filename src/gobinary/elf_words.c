@@ -9,6 +9,8 @@
 
 /* Larger than a cache block, so that scans go past the cache. */
 #define SCAN_BYTES ((size_t)131072)
+/* A sparse or overlapping foreign file must not keep the loader busy for hours. */
+#define SCAN_MAX ((uint64_t)1 << 30)
 
 /*
  * The index of a PIE, made on first use; NULL for others. DT_RELR needs none: its addends are the
@@ -54,9 +56,14 @@ static int check_word(struct elf_image *image, uint64_t address, uint64_t value)
 	return err ? err : word == value ? 0 : -ENOENT;
 }
 
+struct scan {
+	uint8_t *scratch;
+	uint64_t budget_bytes;
+};
+
 /* The first place in [from, limit) of one segment whose bytes in the file equal `value`. */
 static int scan_segment(struct elf_image *image, const struct elf_segment *s, uint64_t value,
-			uint64_t from, uint64_t limit, uint8_t *scratch, uint64_t *place)
+			uint64_t from, uint64_t limit, struct scan *scan, uint64_t *place)
 {
 	uint64_t end = s->address + s->file_size;
 	uint64_t at = ((s->address > from ? s->address : from) + 7) & ~7ull;
@@ -64,14 +71,14 @@ static int scan_segment(struct elf_image *image, const struct elf_segment *s, ui
 	end = end < limit ? end : limit;
 	while (at < end && end - at >= 8) {
 		size_t size = end - at < SCAN_BYTES ? (size_t)(end - at) & ~(size_t)7 : SCAN_BYTES;
-		int err = elf_image_read(image, at, scratch, size);
 
-		if (err)
-			return err;
+		if (size > scan->budget_bytes || elf_image_read(image, at, scan->scratch, size))
+			return -ENOENT;
+		scan->budget_bytes -= size;
 		for (size_t i = 0; i < size; i += 8) {
 			uint64_t word;
 
-			memcpy(&word, scratch + i, sizeof(word));
+			memcpy(&word, scan->scratch + i, sizeof(word));
 			if (word != value || check_word(image, at + i, value))
 				continue;
 			*place = at + i;
@@ -85,8 +92,8 @@ static int scan_segment(struct elf_image *image, const struct elf_segment *s, ui
 int elf_image_find_word(struct elf_image *image, uint64_t value, uint64_t *place)
 {
 	uint64_t from = *place ? *place + 8 : 0, best = UINT64_MAX, at;
+	struct scan scan = {.budget_bytes = SCAN_MAX};
 	struct elf_relocs *relocs;
-	uint8_t *scratch;
 	int err = get_relocs(image, &relocs);
 
 	if (err)
@@ -99,17 +106,17 @@ int elf_image_find_word(struct elf_image *image, uint64_t value, uint64_t *place
 			break;
 		}
 	}
-	scratch = malloc(SCAN_BYTES);
-	if (!scratch)
+	scan.scratch = malloc(SCAN_BYTES);
+	if (!scan.scratch)
 		return -ENOMEM;
 	for (size_t i = 0; i < image->segment_count; i++) {
 		const struct elf_segment *s = &image->segments[i];
 
 		/* A segment that cannot be read in whole (a truncated file) holds no answer. */
-		if (s->flags & PF_W && !scan_segment(image, s, value, from, best, scratch, &at))
+		if (s->flags & PF_W && !scan_segment(image, s, value, from, best, &scan, &at))
 			best = at;
 	}
-	free(scratch);
+	free(scan.scratch);
 	if (best == UINT64_MAX)
 		return -ENOENT;
 	*place = best;
