@@ -5,7 +5,7 @@
 # Time limit: 900
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-# The quotes keep the inner shell's text whole.
+# shellcheck disable=SC2016
 "$here/debian-root.sh" trixie sh -c '
 	scripts/build
 	echo "second run:"
