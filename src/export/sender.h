@@ -22,7 +22,8 @@ struct sender_stats {
 	uint64_t requests_failed;
 	uint64_t samples_sent;
 	uint64_t samples_dropped;
-	uint64_t bytes_sent; /* on the wire, compressed */
+	uint64_t profiles_rejected; /* by a partial_success; their requests count as ok */
+	uint64_t bytes_sent;	    /* on the wire, compressed */
 	char last_error[256];
 };
 
