@@ -131,6 +131,12 @@ void elf_image_close(struct elf_image *image)
 	free(image);
 }
 
+void elf_image_set_cache(struct elf_image *image, struct block_cache *cache)
+{
+	block_cache_forget(image->cache, file_id(image));
+	image->cache = cache;
+}
+
 uint64_t elf_image_file_size(const struct elf_image *image)
 {
 	return image->file_size;

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions gobinary needs by name; see go_functions.h. */
+#include "gobinary/go_functions.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gobinary/pclntab.h"
+#include "gobinary/rtypes.h"
+
+/* Those of the SDK lack their package. */
+static const char *const names[FUNCTION_COUNT] = {
+	[FUNCTION_RUNTIME_TRACE] = ".(*recordingSpan).runtimeTrace",
+	[FUNCTION_NEW_RECORDING] = ".(*tracer).newRecordingSpan",
+	[FUNCTION_TRACER_START] = ".(*tracer).Start",
+	[FUNCTION_WITH_VALUE] = "context.WithValue",
+	[FUNCTION_NEWPROC_CLOSURE] = "runtime.newproc.func1",
+	[FUNCTION_RUNQPUT] = "runtime.runqput",
+	[FUNCTION_STACKCHECK] = "runtime.stackcheck",
+	[FUNCTION_LOAD_G] = "runtime.load_g",
+	[FUNCTION_CROSSCALL2] = "crosscall2",
+	[FUNCTION_SYSTEMSTACK] = "runtime.systemstack",
+	[FUNCTION_MCALL] = "runtime.mcall",
+	[FUNCTION_MORESTACK] = "runtime.morestack",
+	[FUNCTION_ASMCGOCALL] = "runtime.asmcgocall",
+	[FUNCTION_CGOCALLBACK] = "runtime.cgocallback",
+	[FUNCTION_SIGTRAMP] = "runtime.sigtramp",
+	[FUNCTION_GOEXIT] = "runtime.goexit",
+	[FUNCTION_MSTART] = "runtime.mstart",
+	[FUNCTION_RT0_GO] = "runtime.rt0_go",
+};
+#define SDK_FUNCTIONS 3
+#define SDK_NAME_SIZE (RTYPE_PACKAGE_BYTES + 32)
+
+struct collect {
+	struct go_function_range *found;
+	uint32_t flags[FUNCTION_COUNT];
+};
+
+/*
+ * An assembly function and its ABI wrapper carry one name in pclntab: the assembly one is meant,
+ * else the first that is no wrapper.
+ */
+static void take(void *context, size_t index, const struct go_function *f)
+{
+	struct collect *c = context;
+	struct go_function_range *at = &c->found[index];
+	uint32_t old = c->flags[index];
+	bool better = !at->start || (f->flags & GO_ASSEMBLY && !(old & GO_ASSEMBLY)) ||
+		      (old & GO_WRAPPER && !(f->flags & GO_WRAPPER));
+
+	if (!better || f->end <= f->entry)
+		return;
+	*at = (struct go_function_range){f->entry, f->end};
+	c->flags[index] = f->flags;
+}
+
+int go_functions_find(struct pclntab *table, const char *sdk_package,
+		      struct go_function_range found[FUNCTION_COUNT])
+{
+	struct collect c = {.found = found};
+	const char *wanted[FUNCTION_COUNT];
+	char sdk_names[SDK_FUNCTIONS][SDK_NAME_SIZE];
+
+	memset(found, 0, FUNCTION_COUNT * sizeof(*found));
+	for (size_t i = 0; i < FUNCTION_COUNT; i++) {
+		wanted[i] = names[i];
+		if (i >= SDK_FUNCTIONS)
+			continue;
+		snprintf(sdk_names[i], SDK_NAME_SIZE, "%s%s", sdk_package, names[i]);
+		wanted[i] = sdk_names[i];
+	}
+	return pclntab_find_names(table, wanted, FUNCTION_COUNT, take, &c);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds runtime.firstmoduledata as a word that points at pclntab and is followed by the words that
+ * pclntab's header implies. Field order: Go's runtime/symtab.go, 1.15 to 1.27.
+ */
+#include "gobinary/moduledata.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "gobinary/elf_image.h"
+
+#define MAGIC_1_2  0xfffffffbu /* to Go 1.15 */
+#define MAGIC_1_16 0xfffffffau
+#define MAGIC_1_18 0xfffffff0u
+#define MAGIC_1_20 0xfffffff1u
+
+#define HEADER_BYTES 72
+/* The largest known (1.27) uses the words up to typelinks' place, some 50. */
+#define MODULE_WORDS 56
+/* More places that hold pclntab's address than this are not looked at. */
+#define MAX_PLACES 64
+
+/* Where things lie in moduledata, in words; 0: this version has none. */
+struct layout {
+	size_t text; /* then etext, noptrdata, enoptrdata, data, edata, bss, ebss, … */
+	size_t types, etypes, gofunc, itaboffset, typelinks;
+};
+
+struct header {
+	uint32_t magic;
+	uint64_t funcnametab, cutab, filetab, pctab, pclntable; /* offsets from pclntab */
+};
+
+static int read_header(struct elf_image *image, uint64_t pclntab, struct header *out)
+{
+	uint8_t data[HEADER_BYTES];
+	struct bytes b;
+	int err = elf_image_read(image, pclntab, data, sizeof(data));
+
+	if (err)
+		return err == -ERANGE ? -EINVAL : err;
+	b = bytes_over(data, sizeof(data));
+	*out = (struct header){.magic = bytes_u32(&b)};
+	if (out->magic == MAGIC_1_2)
+		return 0;
+	if (out->magic != MAGIC_1_16 && out->magic != MAGIC_1_18 && out->magic != MAGIC_1_20)
+		return -EINVAL;
+	/* pad, quantum and pointer size; nfunc; nfiles; from 1.18 textStart */
+	bytes_skip(&b, out->magic == MAGIC_1_16 ? 20 : 28);
+	out->funcnametab = bytes_u64(&b);
+	out->cutab = bytes_u64(&b);
+	out->filetab = bytes_u64(&b);
+	out->pctab = bytes_u64(&b);
+	out->pclntable = bytes_u64(&b);
+	return 0;
+}
+
+/* The words of one candidate, lazily: a PIE needs a look-up of the relocation for each. */
+struct words {
+	struct elf_image *image;
+	uint64_t address;
+	int err; /* the first error; words read as 0 from then on */
+};
+
+static uint64_t word(struct words *w, size_t index)
+{
+	uint64_t value = 0;
+
+	if (w->err || !index)
+		return 0;
+	w->err = elf_image_read_word(w->image, w->address + 8 * index, &value);
+	return w->err ? 0 : value;
+}
+
+static bool points_into(struct words *w, uint64_t pclntab, const struct header *h)
+{
+	if (h->magic == MAGIC_1_2)
+		/* pclntable, ftab and filetab are slices into the one table */
+		return word(w, 1) == word(w, 2) && word(w, 3) > pclntab &&
+		       word(w, 3) - pclntab < 64 && word(w, 6) > pclntab;
+	return word(w, 1) == pclntab + h->funcnametab && word(w, 4) == pclntab + h->cutab &&
+	       word(w, 7) == pclntab + h->filetab && word(w, 10) == pclntab + h->pctab &&
+	       word(w, 13) == pclntab + h->pclntable;
+}
+
+static struct layout layout_of(struct words *w, const struct header *h)
+{
+	switch (h->magic) {
+	case MAGIC_1_2:
+		return (struct layout){12, 25, 26, 0, 0, 30};
+	case MAGIC_1_16:
+		return (struct layout){22, 35, 36, 0, 0, 40};
+	case MAGIC_1_18:
+		return (struct layout){22, 35, 36, 38, 0, 42};
+	}
+	/*
+	 * From 1.20, two words covctrs precede `end`. In 1.27 typedesclen stands between types
+	 * and etypes; up to 1.26 the two words there are etypes and rodata, both addresses, and
+	 * rodata lies below the end of the types.
+	 */
+	if (word(w, 37) + word(w, 38) <= word(w, 39))
+		return (struct layout){22, 37, 39, 43, 40, 0};
+	/* 1.26 has epclntab behind gofunc, then the three words of textsectmap, as ever. */
+	return (struct layout){22, 37, 38, 40, 0, 0};
+}
+
+/*
+ * 1.20 to 1.26: typelinks follow textsectmap, which 1.26 moved by one word: there the first place
+ * holds textsectmap's capacity, a small number.
+ */
+static size_t find_typelinks(struct words *w)
+{
+	for (size_t at = 44; at <= 45; at++) {
+		uint64_t start = word(w, at), count = word(w, at + 1);
+
+		if (start >= 4096 && count == word(w, at + 2) && count < UINT32_MAX)
+			return at;
+	}
+	return 0;
+}
+
+static int fill(struct words *w, const struct layout *l, struct moduledata *out)
+{
+	size_t typelinks = l->typelinks;
+	uint64_t *data = &out->noptrdata;
+
+	out->address = w->address;
+	out->text = word(w, l->text);
+	out->etext = word(w, l->text + 1);
+	for (size_t i = 0; i < 8; i++)
+		data[i] = word(w, l->text + 2 + i);
+	out->types = word(w, l->types);
+	out->etypes = word(w, l->etypes);
+	out->gofunc = word(w, l->gofunc);
+	if (l->itaboffset) {
+		out->itabs = out->types + word(w, l->itaboffset);
+		out->itabs_size = word(w, l->itaboffset + 1);
+	} else if (!typelinks) {
+		typelinks = find_typelinks(w);
+	}
+	if (typelinks) {
+		out->typelinks = word(w, typelinks);
+		out->typelinks_count = word(w, typelinks + 1);
+		out->itablinks = word(w, typelinks + 3);
+		out->itablinks_count = word(w, typelinks + 4);
+	}
+	if (w->err)
+		return w->err == -ERANGE ? -EINVAL : w->err;
+	if (out->text >= out->etext || out->types >= out->etypes)
+		return -EINVAL;
+	return 0;
+}
+
+_Static_assert(offsetof(struct moduledata, enoptrbss) - offsetof(struct moduledata, noptrdata) ==
+		       7 * sizeof(uint64_t),
+	       "fill() takes the eight data words for an array");
+
+int moduledata_find(struct elf_image *image, uint64_t pclntab, struct moduledata *out)
+{
+	uint64_t place = 0;
+	struct header h;
+	int err = read_header(image, pclntab, &h);
+
+	for (int i = 0; !err && i < MAX_PLACES; i++) {
+		struct words w = {.image = image};
+		struct layout l;
+
+		err = elf_image_find_word(image, pclntab, &place);
+		if (err)
+			return err;
+		w.address = place;
+		if (!points_into(&w, pclntab, &h) || w.err)
+			continue;
+		l = layout_of(&w, &h);
+		*out = (struct moduledata){0};
+		return fill(&w, &l, out);
+	}
+	return err ? err : -ENOENT;
+}
