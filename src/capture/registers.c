@@ -41,7 +41,7 @@ int registers_measure(const struct bpf_program *program)
 	LIBBPF_OPTS(bpf_uprobe_opts, options);
 	volatile int calls = 0;
 	struct bpf_link *link;
-	uint64_t offset;
+	uint64_t offset = 0;
 	int error = offset_of((uint64_t)(uintptr_t)probed_function, &offset);
 
 	if (error)
