@@ -39,8 +39,8 @@ int symbolizer_add_image(struct symbolizer *s, uint32_t key, struct process *pro
 void symbolizer_forget(struct symbolizer *s, uint32_t key);
 /*
  * Location of an address. `exact` false: a return address, looked up at address − 1. Lent until
- * symbolizer_reset. Never NULL-safe errors: NULL only when out of memory. Wrapper frames are
- * dropped as runtime/pprof drops them; a location all of whose frames were dropped has
+ * symbolizer_reset. NULL only out of memory and at twice the cap. Wrapper frames are dropped
+ * as runtime/pprof drops them; a location all of whose frames were dropped has
  * frame_count 0 and kind FRAME_GO, and callers leave it out.
  */
 const struct location *symbolizer_find(struct symbolizer *s, uint32_t key, uint64_t address,
