@@ -18,6 +18,15 @@ struct format_otlp_options {
 /* An ExportProfilesServiceRequest (proto 1.10 layout). 0, -ENOMEM, -EFBIG over the buffer's cap. */
 int format_otlp(const struct profile *p, const struct format_otlp_options *options,
 		struct buffer *out);
+/*
+ * The same in as many requests of at most `max_bytes` as it takes, none of them empty. `each` gets
+ * the request, which it may take over (leaving the buffer empty), and the number of samples (the
+ * sum of counts) in it; an error of its own ends the run. -EFBIG: a single sample was larger; the
+ * others were given out.
+ */
+typedef int (*format_otlp_fn)(void *context, struct buffer *request, uint64_t samples);
+int format_otlp_each(const struct profile *p, const struct format_otlp_options *options,
+		     size_t max_bytes, format_otlp_fn each, void *context);
 /* Reads back such a request, as written by format_otlp with span names or by a Collector's file.
  * `*out` is the caller's to close. -EBADMSG with a sentence in `why`. */
 int format_otlp_read(const void *data, size_t size, struct profile **out, char *why,

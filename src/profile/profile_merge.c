@@ -110,7 +110,7 @@ static uint32_t merge_stack(struct merge *m, uint32_t from)
 {
 	uint32_t locations[PROFILE_DEPTH_MAX];
 	struct profile_stack head;
-	uint32_t handle;
+	uint32_t handle, depth = 0;
 
 	memcpy(&head, table_row(&m->from->stacks, from), sizeof(head));
 	for (uint32_t i = 0; i < head.location_count; i++) {
@@ -118,10 +118,13 @@ static uint32_t merge_stack(struct merge *m, uint32_t from)
 
 		memcpy(&location, table_row(&m->from->stack_locations, head.first_location + i),
 		       sizeof(location));
-		locations[i] = m->locations[location];
-		if (locations[i] == LOST)
+		location = m->locations[location];
+		if (location == LOST)
 			return LOST;
+		if (location)
+			locations[depth++] = location;
 	}
+	head.location_count = depth;
 	head.first_location = 0;
 	return profile_intern_stack(m->to, &head, locations, &handle) ? LOST : handle;
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Private to format: the dictionary of one OTLP request. Each call gives the index of an entry,
+ * added with everything it needs when first asked for: no orphans, no duplicates.
+ */
+#ifndef FORMAT_OTLP_DICTIONARY_H
+#define FORMAT_OTLP_DICTIONARY_H
+
+#include "format/arena.h"
+#include "otlp_profiles.pb-c.h"
+#include "profile/profile.h"
+
+/* Strings and attribute keys of our own, beside those of the profile. */
+enum otlp_word {
+	OTLP_SAMPLES,
+	OTLP_COUNT,
+	OTLP_CPU,
+	OTLP_NANOSECONDS,
+	OTLP_FRAME_TYPE,
+	OTLP_BUILD_ID_GO,
+	OTLP_BUILD_ID_GNU,
+	OTLP_SPAN_NAME,
+	OTLP_SPAN_SAMPLED,
+	OTLP_STACK_TRUNCATED,
+	OTLP_WORDS
+};
+extern const char *const otlp_words[OTLP_WORDS];
+/* Values of the attribute profile.frame.type, by enum frame_kind. */
+extern const char *const otlp_frame_types[3];
+
+struct otlp_dictionary;
+
+/* `arena` is lent and holds everything, the dictionary itself too; NULL when it failed. */
+struct otlp_dictionary *otlp_dictionary_new(struct arena *arena, const struct profile *p);
+int32_t otlp_dictionary_word(struct otlp_dictionary *d, enum otlp_word word);
+int32_t otlp_dictionary_stack(struct otlp_dictionary *d, uint32_t stack);
+int32_t otlp_dictionary_link(struct otlp_dictionary *d, uint32_t span);
+int32_t otlp_dictionary_span_name(struct otlp_dictionary *d, uint32_t name);
+int32_t otlp_dictionary_unsampled(struct otlp_dictionary *d);
+int32_t otlp_dictionary_truncated(struct otlp_dictionary *d);
+/* The message, valid as long as the arena; NULL when the arena failed. */
+Otlp__Dictionary *otlp_dictionary_finish(struct otlp_dictionary *d);
+
+#endif

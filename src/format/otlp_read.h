@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to format: reads single OTLP requests into one profile. */
+#ifndef FORMAT_OTLP_READ_H
+#define FORMAT_OTLP_READ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+
+struct otlp_reader {
+	struct profile *out; /* NULL until the first profile of CPU samples */
+	char *why;	     /* lent: where a sentence about an error goes */
+	size_t why_size;
+};
+
+/* -EBADMSG, -ENOMEM; what was read before stays in `out`, the caller's to close. */
+int otlp_read_request(struct otlp_reader *r, const uint8_t *data, size_t size);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One aggregated value per sample: rows that look alike on the wire are added up. */
+#include "format/otlp_samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/handle_index.h"
+#include "spans/spans.h"
+
+static bool same_locations(const void *owner, uint32_t handle, const void *key)
+{
+	const struct profile_view *v = owner;
+	const struct profile_stack *a = &v->stacks[handle], *b = key;
+
+	return a->location_count == b->location_count &&
+	       !memcmp(v->stack_locations + a->first_location,
+		       v->stack_locations + b->first_location,
+		       a->location_count * sizeof(*v->stack_locations));
+}
+
+/* For each stack the first one with the same locations, whether cut or not; 0 for the empty. */
+static int find_equal_stacks(const struct profile_view *v, uint32_t *equal)
+{
+	struct handle_index index = {0};
+	int err = 0;
+
+	for (uint32_t i = 1; !err && i < v->stack_count; i++) {
+		const struct profile_stack *stack = &v->stacks[i];
+		uint64_t hash = handle_hash(v->stack_locations + stack->first_location,
+					    stack->location_count * sizeof(*v->stack_locations));
+
+		if (!stack->location_count)
+			continue;
+		equal[i] = handle_index_find(&index, hash, same_locations, v, stack);
+		if (equal[i])
+			continue;
+		equal[i] = i;
+		err = handle_index_add(&index, hash, i);
+	}
+	handle_index_close(&index);
+	return err;
+}
+
+/* A span that a link can name: IDs of zeros are invalid (W3C Trace Context). */
+static bool is_linked(const struct span *span, bool file)
+{
+	static const uint8_t zeros[16];
+
+	return span && (span->sampled || file) &&
+	       memcmp(span->trace_id, zeros, sizeof(span->trace_id)) &&
+	       memcmp(span->span_id, zeros, sizeof(span->span_id));
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct otlp_sample *a = left, *b = right;
+
+	if (a->resource != b->resource)
+		return a->resource < b->resource ? -1 : 1;
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	return a->span < b->span ? -1 : a->span > b->span;
+}
+
+static size_t add_up_equal(struct otlp_sample *rows, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (kept && !compare(&rows[kept - 1], &rows[i]))
+			rows[kept - 1].count += rows[i].count;
+		else
+			rows[kept++] = rows[i];
+	}
+	return kept;
+}
+
+int otlp_samples_collect(struct arena *arena, const struct profile *p, bool file,
+			 struct otlp_sample **samples, size_t *count)
+{
+	const struct spans *spans = profile_get_spans(p);
+	struct otlp_sample *rows;
+	struct profile_view v;
+	uint32_t *equal;
+	size_t rows_count = 0;
+	int err;
+
+	profile_get_view(p, &v);
+	rows = arena_take_array(arena, v.sample_count, sizeof(*rows));
+	equal = arena_take_array(arena, v.stack_count, sizeof(*equal));
+	if (!rows || !equal)
+		return -ENOMEM;
+	err = find_equal_stacks(&v, equal);
+	if (err)
+		return err;
+	for (size_t i = 1; i < v.sample_count; i++) {
+		const struct profile_sample *from = &v.samples[i];
+
+		if (!from->count)
+			continue;
+		rows[rows_count++] = (struct otlp_sample){
+			.resource = from->resource,
+			.stack = file ? from->stack : equal[from->stack],
+			.span = is_linked(spans_get(spans, from->span), file) ? from->span : 0,
+			.count = from->count,
+		};
+	}
+	qsort(rows, rows_count, sizeof(*rows), compare);
+	*samples = rows;
+	*count = add_up_equal(rows, rows_count);
+	return 0;
+}

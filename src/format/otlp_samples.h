@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to format: the samples of a profile as an OTLP request will tell them apart. */
+#ifndef FORMAT_OTLP_SAMPLES_H
+#define FORMAT_OTLP_SAMPLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/arena.h"
+#include "profile/profile.h"
+
+struct otlp_sample {
+	uint32_t resource, stack, span;
+	uint64_t count;
+};
+
+/*
+ * All samples, ordered by resource, each (resource, stack, span) once. For the wire (`file` false)
+ * spans that were not sampled are no spans, and a stack is the same whether or not it was cut.
+ * -ENOMEM.
+ */
+int otlp_samples_collect(struct arena *arena, const struct profile *p, bool file,
+			 struct otlp_sample **samples, size_t *count);
+
+#endif

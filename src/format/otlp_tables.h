@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to format: the dictionary of a request from a stranger, with every index checked. */
+#ifndef FORMAT_OTLP_TABLES_H
+#define FORMAT_OTLP_TABLES_H
+
+#include "base/location.h"
+#include "format/arena.h"
+#include "otlp_profiles.pb-c.h"
+
+struct otlp_tables {
+	struct arena *arena;
+	const Otlp__Dictionary *dictionary;
+	struct location **locations;	 /* by index; entry 0 NULL */
+	struct frame_mapping **mappings; /* by index; entry 0 NULL */
+	char *why;			 /* lent: where a sentence about an error goes */
+	size_t why_size;
+};
+
+/* Writes the sentence; always -EBADMSG. */
+int otlp_tables_fail(const struct otlp_tables *t, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/*
+ * Checks all tables and makes locations of them. `dictionary` may be NULL (all tables empty);
+ * it and the arena are lent for the life of the tables. -EBADMSG, -ENOMEM.
+ */
+int otlp_tables_open(struct otlp_tables *t, struct arena *arena, const Otlp__Dictionary *dictionary,
+		     char *why, size_t why_size);
+/* -EBADMSG unless 0 <= index < count, or index is 0 (the zero value of an absent table). */
+int otlp_tables_check(const struct otlp_tables *t, const char *what, int64_t index, size_t count);
+/* Entry of the string table, "" for 0; the index was checked. */
+const char *otlp_tables_text(const struct otlp_tables *t, int32_t index);
+/* -EBADMSG when the value points outside the string table. */
+int otlp_tables_check_value(const struct otlp_tables *t, const Otlp__AnyValue *value);
+/* A string value, "" for anything else; the value was checked. */
+const char *otlp_tables_value_text(const struct otlp_tables *t, const Otlp__AnyValue *value);
+/* Checks a list of attribute indices. */
+int otlp_tables_check_attributes(const struct otlp_tables *t, const int32_t *indices, size_t count);
+/* The value of the attribute with this key in a checked list, NULL when it is not there. */
+const Otlp__AnyValue *otlp_tables_find(const struct otlp_tables *t, const int32_t *indices,
+				       size_t count, const char *key);
+
+#endif

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading OTLP requests: our own files whole again, other senders' shapes, and bad ones refused. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "base/string_table.h"
+#include "format/format.h"
+#include "otlp_profiles.pb-c.h"
+#include "sample_profile.h"
+
+static const struct format_otlp_options file = {.span_names = true};
+
+static const char *text(const struct profile *p, uint32_t id)
+{
+	return string_table_get(profile_get_strings(p), id);
+}
+
+static void write_sample(struct buffer *out)
+{
+	struct profile *p = sample_profile();
+
+	buffer_open(out, 1 << 20);
+	assert_int_equal(format_otlp(p, &file, out), 0);
+	profile_close(p);
+}
+
+static struct profile *read_back(const void *data, size_t size)
+{
+	struct profile *p = NULL;
+	char why[128] = "";
+	int err = format_otlp_read(data, size, &p, why, sizeof(why));
+
+	if (err)
+		print_error("%s\n", why);
+	assert_int_equal(err, 0);
+	return p;
+}
+
+static uint64_t total(const struct profile *p)
+{
+	struct profile_view v;
+	uint64_t sum = 0;
+
+	profile_get_view(p, &v);
+	for (size_t i = 1; i < v.sample_count; i++)
+		sum += v.samples[i].count;
+	return sum;
+}
+
+static void a_file_reads_back_whole(void **state)
+{
+	const struct profile_location *l;
+	const struct span *span;
+	struct profile_view v;
+	struct profile *p;
+	struct buffer out;
+	size_t i;
+
+	write_sample(&out);
+	p = read_back(out.data, out.size);
+	profile_get_view(p, &v);
+	assert_int_equal(v.period_ns, SAMPLE_PERIOD_NS);
+	assert_int_equal(v.start_wall_ns, SAMPLE_START_NS);
+	assert_int_equal(v.duration_ns, UINT64_C(10000000000));
+	assert_int_equal(v.sample_count, 6);
+	assert_int_equal(v.mapping_count, 4);
+	assert_int_equal(v.function_count, 6);
+	assert_int_equal(v.location_count, 6);
+	assert_int_equal(v.resource_count, 3);
+	assert_int_equal(total(p), 82);
+	assert_int_equal(spans_count(profile_get_spans(p)), 4);
+	for (i = 1; i < v.sample_count && v.samples[i].count != 50; i++)
+		;
+	span = spans_get(profile_get_spans(p), v.samples[i].span);
+	assert_string_equal(text(p, span->name), "GET /cpu-heavy");
+	assert_int_equal(span->trace_id[0], 0xa1);
+	assert_int_equal(span->span_id[0], 0x01);
+	assert_int_equal(span->samples, 50);
+	assert_int_equal(span->value_ns, 50 * (uint64_t)SAMPLE_PERIOD_NS);
+	assert_int_equal(span->resource, v.samples[i].resource);
+	assert_true(span->sampled);
+	l = &v.locations[v.stack_locations[v.stacks[v.samples[i].stack].first_location]];
+	assert_int_equal(l->address, 0x401234);
+	assert_int_equal(l->kind, FRAME_GO);
+	assert_int_equal(l->line_count, 2);
+	assert_string_equal(text(p, v.functions[v.lines[l->first_line + 1].function].name),
+			    "main.countPrimes[go.shape.int]");
+	assert_string_equal(text(p, v.mappings[l->mapping].build_id_go), "abc/def");
+	for (i = 1; i < v.sample_count && v.samples[i].count != 3; i++)
+		;
+	span = spans_get(profile_get_spans(p), v.samples[i].span);
+	assert_string_equal(text(p, span->name), "not sampled");
+	assert_false(span->sampled);
+	for (i = 1; i < v.sample_count && v.samples[i].count != 5; i++)
+		;
+	assert_true(v.stacks[v.samples[i].stack].truncated);
+	buffer_close(&out);
+	profile_close(p);
+}
+
+static void writing_what_was_read_gives_the_same(void **state)
+{
+	struct buffer out, again;
+	struct profile *p, *q;
+
+	write_sample(&out);
+	p = read_back(out.data, out.size);
+	buffer_open(&again, 1 << 20);
+	assert_int_equal(format_otlp(p, &file, &again), 0);
+	assert_int_equal(again.size, out.size);
+	q = read_back(again.data, again.size);
+	assert_int_equal(total(q), 82);
+	buffer_close(&again);
+	buffer_close(&out);
+	profile_close(p);
+	profile_close(q);
+}
+
+static void appended_files_add_up(void **state)
+{
+	struct buffer out, both;
+	struct profile *p;
+	struct profile_view v;
+
+	write_sample(&out);
+	buffer_open(&both, 1 << 20);
+	for (int i = 0; i < 3; i++)
+		buffer_add(&both, out.data, out.size);
+	p = read_back(both.data, both.size);
+	profile_get_view(p, &v);
+	assert_int_equal(total(p), 3 * 82);
+	assert_int_equal(v.sample_count, 6);
+	buffer_close(&out);
+	buffer_close(&both);
+	profile_close(p);
+}
+
+static void frames_of_a_collector_file(void **state)
+{
+	struct buffer out, framed;
+	struct profile *p = NULL;
+	char why[128];
+
+	write_sample(&out);
+	buffer_open(&framed, 1 << 20);
+	for (int i = 0; i < 2; i++) {
+		const uint8_t length[4] = {0, 0, (uint8_t)(out.size >> 8), (uint8_t)out.size};
+
+		buffer_add(&framed, length, sizeof(length));
+		buffer_add(&framed, out.data, out.size);
+	}
+	p = read_back(framed.data, framed.size);
+	assert_int_equal(total(p), 164);
+	profile_close(p);
+	assert_int_equal(format_otlp_read(framed.data, framed.size - 1, &p, why, sizeof(why)),
+			 -EBADMSG);
+	assert_string_equal(why, "the last request in the file is cut off");
+	buffer_close(&out);
+	buffer_close(&framed);
+}
+
+/* A request small enough to vary: one resource, one profile, one sample. */
+struct request {
+	char *strings[8];
+	Otlp__Mapping mapping0, mapping1, *mappings[2];
+	Otlp__Location location0, location1, *locations[2];
+	Otlp__Function function0, function1, *functions[2];
+	Otlp__Line line, *lines[1];
+	Otlp__Link link0, link1, *links[2];
+	Otlp__Stack stack0, stack1, *stacks[2];
+	Otlp__Dictionary dictionary;
+	Otlp__ValueType type, period_type;
+	Otlp__Sample sample, *samples[1];
+	Otlp__Profile profile, *profiles[1];
+	Otlp__ScopeProfiles scope, *scopes[1];
+	Otlp__AnyValue value;
+	Otlp__KeyValue attribute, *attributes[1];
+	Otlp__Resource resource;
+	Otlp__ResourceProfiles resource_profiles, *resources[1];
+	Otlp__Request request;
+	int32_t stack_locations[1];
+	int64_t values[2];
+	uint64_t timestamps[3];
+	uint8_t trace_id[16], span_id[8];
+};
+
+static void init_tables(struct request *r)
+{
+	static const char *const strings[8] = {"",   "samples",	    "count",   "cpu",
+					       "ns", "nanoseconds", "main.\n", "service.name"};
+
+	memcpy(r->strings, strings, sizeof(strings));
+	otlp__dictionary__init(&r->dictionary);
+	r->dictionary.string_table = r->strings;
+	r->dictionary.n_string_table = 8;
+#define TABLE(kind, kinds, table)                                                                  \
+	do {                                                                                       \
+		otlp__##kind##__init(&r->kind##0);                                                 \
+		otlp__##kind##__init(&r->kind##1);                                                 \
+		r->kinds[0] = &r->kind##0;                                                         \
+		r->kinds[1] = &r->kind##1;                                                         \
+		r->dictionary.table = r->kinds;                                                    \
+		r->dictionary.n_##table = 2;                                                       \
+	} while (0)
+	TABLE(mapping, mappings, mapping_table);
+	TABLE(location, locations, location_table);
+	TABLE(function, functions, function_table);
+	TABLE(link, links, link_table);
+	TABLE(stack, stacks, stack_table);
+#undef TABLE
+	r->mapping1.memory_limit = 5;
+	r->location1.address = 9;
+	r->location1.mapping_index = 1;
+	otlp__line__init(&r->line);
+	r->line.function_index = 1;
+	r->line.line = 3;
+	r->lines[0] = &r->line;
+	r->location1.lines = r->lines;
+	r->location1.n_lines = 1;
+	r->function1.name_strindex = 6;
+	r->link1.trace_id = (ProtobufCBinaryData){sizeof(r->trace_id), r->trace_id};
+	r->link1.span_id = (ProtobufCBinaryData){sizeof(r->span_id), r->span_id};
+	r->stack_locations[0] = 1;
+	r->stack1.location_indices = r->stack_locations;
+	r->stack1.n_location_indices = 1;
+}
+
+static struct request *new_request(void)
+{
+	struct request *r = calloc(1, sizeof(*r));
+
+	init_tables(r);
+	memset(r->trace_id, 1, sizeof(r->trace_id));
+	memset(r->span_id, 2, sizeof(r->span_id));
+	otlp__value_type__init(&r->type);
+	otlp__value_type__init(&r->period_type);
+	r->type.type_strindex = 1;
+	r->type.unit_strindex = 2;
+	r->period_type.type_strindex = 3;
+	r->period_type.unit_strindex = 5;
+	otlp__sample__init(&r->sample);
+	r->sample.stack_index = 1;
+	r->sample.link_index = 1;
+	r->values[0] = 12;
+	r->values[1] = 30;
+	r->sample.values = r->values;
+	r->sample.n_values = 1;
+	r->sample.timestamps_unix_nano = r->timestamps;
+	r->samples[0] = &r->sample;
+	otlp__profile__init(&r->profile);
+	r->profile.samples = r->samples;
+	r->profile.n_samples = 1;
+	r->profile.sample_type = &r->type;
+	r->profile.period_type = &r->period_type;
+	r->profile.period = 1000;
+	r->profile.time_unix_nano = 50;
+	r->profile.duration_nano = 7;
+	r->profiles[0] = &r->profile;
+	otlp__scope_profiles__init(&r->scope);
+	r->scope.profiles = r->profiles;
+	r->scope.n_profiles = 1;
+	r->scopes[0] = &r->scope;
+	otlp__any_value__init(&r->value);
+	otlp__key_value__init(&r->attribute);
+	r->attribute.value = &r->value;
+	r->attributes[0] = &r->attribute;
+	otlp__resource__init(&r->resource);
+	r->resource.attributes = r->attributes;
+	r->resource.n_attributes = 1;
+	otlp__resource_profiles__init(&r->resource_profiles);
+	r->resource_profiles.resource = &r->resource;
+	r->resource_profiles.scope_profiles = r->scopes;
+	r->resource_profiles.n_scope_profiles = 1;
+	r->resources[0] = &r->resource_profiles;
+	otlp__request__init(&r->request);
+	r->request.resource_profiles = r->resources;
+	r->request.n_resource_profiles = 1;
+	r->request.dictionary = &r->dictionary;
+	return r;
+}
+
+static int read_request(const struct request *r, struct profile **out, char why[128])
+{
+	size_t size = otlp__request__get_packed_size(&r->request);
+	uint8_t *data = malloc(size + 1);
+	int err;
+
+	why[0] = '\0';
+	otlp__request__pack(&r->request, data);
+	err = format_otlp_read(data, size, out, why, 128);
+	free(data);
+	return err;
+}
+
+static void shapes_of_other_senders(void **state)
+{
+	struct request *r = new_request();
+	struct profile_view v;
+	struct profile *p;
+	char why[128];
+
+	/* Resource attributes by reference, as Collectors from 0.161 send them. */
+	r->attribute.key_strindex = 7;
+	r->value.value_case = OTLP__ANY_VALUE__VALUE_STRING_VALUE_STRINDEX;
+	r->value.string_value_strindex = 3;
+	assert_int_equal(read_request(r, &p, why), 0);
+	profile_get_view(p, &v);
+	assert_int_equal(total(p), 12);
+	assert_int_equal(v.period_ns, 1000);
+	assert_int_equal(v.duration_ns, 7);
+	assert_string_equal(text(p, v.attributes[1].key), "service.name");
+	assert_string_equal(text(p, v.attributes[1].value), "cpu");
+	assert_string_equal(text(p, v.functions[1].name), "main.\xef\xbf\xbd");
+	assert_int_equal(v.locations[1].kind, FRAME_NATIVE);
+	profile_close(p);
+
+	r->sample.n_values = 2; /* one per timestamp */
+	r->sample.n_timestamps_unix_nano = 2;
+	assert_int_equal(read_request(r, &p, why), 0);
+	assert_int_equal(total(p), 42);
+	profile_close(p);
+
+	r->sample.n_values = 0;
+	r->sample.n_timestamps_unix_nano = 3;
+	assert_int_equal(read_request(r, &p, why), 0);
+	assert_int_equal(total(p), 3);
+	profile_close(p);
+
+	/* cpu/nanoseconds: 12 µs at a period of 1 µs. */
+	r->sample.n_values = 1;
+	r->sample.n_timestamps_unix_nano = 0;
+	r->values[0] = 12000;
+	r->type.type_strindex = 3;
+	r->type.unit_strindex = 5;
+	assert_int_equal(read_request(r, &p, why), 0);
+	assert_int_equal(total(p), 12);
+	profile_close(p);
+	free(r);
+}
+
+static void leaves_out_other_profiles(void **state)
+{
+	struct request *r = new_request();
+	struct profile *p;
+	char why[128];
+
+	r->type.type_strindex = 6;
+	assert_int_equal(read_request(r, &p, why), -EBADMSG);
+	assert_string_equal(why, "no profile of CPU samples in it");
+	free(r);
+}
+
+#define REFUSES(change, sentence)                                                                  \
+	do {                                                                                       \
+		struct request *r = new_request();                                                 \
+		struct profile *p;                                                                 \
+		char why[128];                                                                     \
+                                                                                                   \
+		change;                                                                            \
+		assert_int_equal(read_request(r, &p, why), -EBADMSG);                              \
+		assert_string_equal(why, sentence);                                                \
+		free(r);                                                                           \
+	} while (0)
+
+static void refuses_bad_indices(void **state)
+{
+	REFUSES(r->sample.stack_index = 2, "the stack table has no entry 2 (it has 2)");
+	REFUSES(r->sample.stack_index = -1, "the stack table has no entry -1 (it has 2)");
+	REFUSES(r->sample.link_index = 9, "the link table has no entry 9 (it has 2)");
+	REFUSES(r->stack_locations[0] = 77, "the location table has no entry 77 (it has 2)");
+	REFUSES(r->location1.mapping_index = 2, "the mapping table has no entry 2 (it has 2)");
+	REFUSES(r->line.function_index = 3, "the function table has no entry 3 (it has 2)");
+	REFUSES(r->function1.name_strindex = 8, "the string table has no entry 8 (it has 8)");
+	REFUSES(r->function1.filename_strindex = -8, "the string table has no entry -8 (it has 8)");
+	REFUSES(r->mapping1.filename_strindex = 8, "the string table has no entry 8 (it has 8)");
+	REFUSES(r->type.type_strindex = 8, "the string table has no entry 8 (it has 8)");
+	REFUSES(r->attribute.key_strindex = 8, "the string table has no entry 8 (it has 8)");
+	REFUSES((r->sample.attribute_indices = r->stack_locations,
+		 r->sample.n_attribute_indices = 1),
+		"the attribute table has no entry 1 (it has 0)");
+	REFUSES(r->request.dictionary = NULL, "the string table has no entry 1 (it has 0)");
+}
+
+static void refuses_bad_values(void **state)
+{
+	REFUSES(r->values[0] = -1, "a sample has the value -1");
+	REFUSES(r->profile.period = 0, "a profile of samples has the period 0");
+	REFUSES(r->link1.trace_id.len = 15, "link 1 has IDs of 15 and 8 bytes");
+	REFUSES(r->link1.span_id.len = 0, "link 1 has IDs of 16 and 0 bytes");
+}
+
+static void refuses_what_is_no_request(void **state)
+{
+	static const char *const cases[] = {"{\"resourceProfiles\":[]}", "\x1f\x8b\x08", "\n\x05x"};
+	struct profile *p;
+	char why[128];
+
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(format_otlp_read(cases[i], strlen(cases[i]), &p, why, sizeof(why)),
+				 -EBADMSG);
+		assert_string_equal(why, "not an OTLP profiles request");
+	}
+	assert_int_equal(format_otlp_read("", 0, &p, why, sizeof(why)), -EBADMSG);
+	assert_string_equal(why, "no profile of CPU samples in it");
+}
+
+static void survives_every_cut(void **state)
+{
+	struct buffer out;
+	struct profile *p;
+	char why[128];
+	size_t good = 0;
+
+	write_sample(&out);
+	for (size_t size = 0; size < out.size; size++) {
+		int err = format_otlp_read(out.data, size, &p, why, sizeof(why));
+
+		assert_true(!err || err == -EBADMSG);
+		if (!err) {
+			good++;
+			profile_close(p);
+		}
+	}
+	/* The dictionary comes last, so nothing shorter is whole. */
+	assert_int_equal(good, 0);
+	buffer_close(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_reads_back_whole),
+		cmocka_unit_test(writing_what_was_read_gives_the_same),
+		cmocka_unit_test(appended_files_add_up),
+		cmocka_unit_test(frames_of_a_collector_file),
+		cmocka_unit_test(shapes_of_other_senders),
+		cmocka_unit_test(leaves_out_other_profiles),
+		cmocka_unit_test(refuses_bad_indices),
+		cmocka_unit_test(refuses_bad_values),
+		cmocka_unit_test(refuses_what_is_no_request),
+		cmocka_unit_test(survives_every_cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
