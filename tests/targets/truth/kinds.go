@@ -4,8 +4,10 @@
 package main
 
 import (
+	_ "embed" // for the text of chains.go
 	"reflect"
 	"runtime"
+	"strings"
 )
 
 type kind int
@@ -90,11 +92,21 @@ type frame struct {
 	Call     int    `json:"call"`
 }
 
+// The heads' lines are read from the text: a function without a prologue has no code for its head.
+//
+//go:embed chains.go
+var chains string
+
 // describe gives the frame of a function of chains.go: `lines` long after its head, calling `call`
 // lines after it.
 func describe(f any, lines, call int) frame {
 	fn := runtime.FuncForPC(reflect.ValueOf(f).Pointer())
-	file, head := fn.FileLine(fn.Entry())
+	file, _ := fn.FileLine(fn.Entry())
+	above, _, found := strings.Cut(chains, "\nfunc "+strings.TrimPrefix(fn.Name(), "main.")+"(")
+	if !found {
+		panic(fn.Name() + " is not in chains.go")
+	}
+	head := strings.Count(above, "\n") + 2
 	return frame{fn.Name(), file, head, head + lines, head + call}
 }
 

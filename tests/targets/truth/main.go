@@ -92,7 +92,7 @@ func work(workers int, limit time.Duration) {
 	go endOthers(ends, &ending)
 	for i := range workers {
 		running.Add(1)
-		w := &worker{unit: 1 + 0.5*float64(i%8), pool: pool, ends: ends,
+		w := &worker{unit: 2 + float64(i%8), pool: pool, ends: ends,
 			done: make(chan struct{}), stop: &stop}
 		go w.loop(&running)
 	}
