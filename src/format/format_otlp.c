@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/string_table.h"
-#include "format/arena.h"
+#include "format/messages.h"
 #include "format/otlp_dictionary.h"
 #include "format/otlp_samples.h"
 #include "spans/spans.h"

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/string_table.h"
-#include "format/arena.h"
+#include "format/messages.h"
 #include "format/gzip.h"
 #include "format/service.h"
 #include "pprof.pb-c.h"

@@ -6,7 +6,7 @@
 #ifndef FORMAT_OTLP_DICTIONARY_H
 #define FORMAT_OTLP_DICTIONARY_H
 
-#include "format/arena.h"
+#include "format/messages.h"
 #include "otlp_profiles.pb-c.h"
 #include "profile/profile.h"
 

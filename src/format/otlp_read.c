@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/string_table.h"
-#include "format/arena.h"
+#include "format/messages.h"
 #include "format/otlp_dictionary.h"
 #include "format/otlp_tables.h"
 #include "profile/profile.h"

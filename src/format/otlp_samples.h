@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/arena.h"
+#include "format/messages.h"
 #include "profile/profile.h"
 
 struct otlp_sample {

@@ -4,7 +4,7 @@
 #define FORMAT_OTLP_TABLES_H
 
 #include "base/location.h"
-#include "format/arena.h"
+#include "format/messages.h"
 #include "otlp_profiles.pb-c.h"
 
 struct otlp_tables {

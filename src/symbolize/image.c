@@ -9,7 +9,7 @@
 #include "base/string_table.h"
 #include "gobinary/gobinary.h"
 #include "process/process.h"
-#include "symbolize/arena.h"
+#include "base/arena.h"
 #include "symbolize/elf_symbols.h"
 
 #define REREAD_NS 1000000000

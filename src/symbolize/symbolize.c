@@ -171,7 +171,7 @@ const struct location *symbolizer_find(struct symbolizer *s, uint32_t key, uint6
 bool symbolizer_is_full(const struct symbolizer *s)
 {
 	return s->index.count >= s->config.locations_max ||
-	       s->arena.bytes >= s->arena.cap_bytes / 2 || string_table_dropped(s->strings);
+	       s->arena.taken_bytes >= s->arena.cap_bytes / 2 || string_table_dropped(s->strings);
 }
 
 /* Ids go on: a location that is made anew is a new one to every cache. */

@@ -7,7 +7,7 @@
 
 #include "base/handle_index.h"
 #include "gobinary/pclntab.h"
-#include "symbolize/arena.h"
+#include "base/arena.h"
 #include "symbolize/image.h"
 #include "symbolize/symbolize.h"
 

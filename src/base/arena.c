@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chunks of growing size; nothing is freed before the end. */
-#include "format/arena.h"
+#include "base/arena.h"
 
 #include <stdalign.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ void arena_open(struct arena *a, size_t cap_bytes)
 	*a = (struct arena){.cap_bytes = cap_bytes};
 }
 
-void arena_close(struct arena *a)
+void arena_reset(struct arena *a)
 {
 	while (a->chunks) {
 		struct arena_chunk *next = a->chunks->next;
@@ -29,6 +29,13 @@ void arena_close(struct arena *a)
 		free(a->chunks);
 		a->chunks = next;
 	}
+	a->taken_bytes = 0;
+	a->failed = false;
+}
+
+void arena_close(struct arena *a)
+{
+	arena_reset(a);
 }
 
 static struct arena_chunk *new_chunk(struct arena *a, size_t size)
@@ -82,23 +89,4 @@ void *arena_take_array(struct arena *a, size_t count, size_t item_size)
 		return NULL;
 	}
 	return arena_take(a, count * item_size);
-}
-
-size_t pointer_list_add(struct arena *a, struct pointer_list *list, void *item)
-{
-	if (!item)
-		return 0;
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 8;
-		void **items = arena_take_array(a, capacity, sizeof(*items));
-
-		if (!items)
-			return 0;
-		if (list->count)
-			memcpy(items, list->items, list->count * sizeof(*items));
-		list->items = items;
-		list->capacity = capacity;
-	}
-	list->items[list->count] = item;
-	return list->count++;
 }

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to format: memory that lives as long as one encoding or decoding, freed at once. */
-#ifndef FORMAT_ARENA_H
-#define FORMAT_ARENA_H
+/* Private to format: protobuf-c messages and lists of them in an arena. */
+#ifndef FORMAT_MESSAGES_H
+#define FORMAT_MESSAGES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-struct arena_chunk;
-
-/* Once over the cap or out of memory, `failed` stays set. */
-struct arena {
-	struct arena_chunk *chunks;
-	size_t taken_bytes, cap_bytes;
-	bool failed;
-};
+#include "base/arena.h"
 
 /* A growing list of messages, as protobuf-c wants its repeated fields. */
 struct pointer_list {
@@ -21,12 +13,6 @@ struct pointer_list {
 	size_t count, capacity;
 };
 
-void arena_open(struct arena *a, size_t cap_bytes);
-void arena_close(struct arena *a);
-/* Zeroed, aligned for any type; NULL once failed. */
-void *arena_take(struct arena *a, size_t size);
-/* The same for `count` items; NULL too when the product overflows. */
-void *arena_take_array(struct arena *a, size_t count, size_t item_size);
 /* A message of its type's initial value; NULL once the arena failed. */
 #define NEW_MESSAGE(arena, type, init)                                                             \
 	({                                                                                         \
