@@ -72,7 +72,7 @@ static __always_inline void drop_ended(const struct target_process *target,
 		make_room(target, goroutine);
 }
 
-static __always_inline void span_push(const struct target_process *target, __u64 g, __u64 span)
+static __always_inline void span_push(struct target_process *target, __u64 g, __u64 span)
 {
 	__u64 goid = user_word(g + target->g_goid), span_id = 0;
 	__u64 at = span + target->span_context + target->context_span_id;
@@ -80,6 +80,8 @@ static __always_inline void span_push(const struct target_process *target, __u64
 	__u32 top;
 
 	count_event(EVENT_SPANS_STARTED);
+	if (!(target->flags & TARGET_SPANS_SEEN))
+		target->flags |= TARGET_SPANS_SEEN;
 	if (!goid || bpf_probe_read_user(&span_id, sizeof(span_id), (void *)at) || !span_id) {
 		count_lost(LOSS_SPAN_START_UNREADABLE);
 		return;

@@ -138,6 +138,12 @@ int capture_start(struct capture *c, char *why, size_t why_size)
 	return error ? preflight_explain(error, "cannot open the CPU clocks", why, why_size) : 0;
 }
 
+void capture_stop(struct capture *c)
+{
+	clocks_close(c->clocks);
+	c->clocks = NULL;
+}
+
 void capture_close(struct capture *c)
 {
 	if (!c)
@@ -163,14 +169,27 @@ int capture_set_process(struct capture *c, pid_t pid, const struct target_proces
 	return error;
 }
 
+static bool find_process(struct capture *c, pid_t pid, struct target_process *known)
+{
+	__u32 key = pid;
+
+	return !bpf_map__lookup_elem(c->bpf->maps.processes, &key, sizeof(key), known,
+				     sizeof(*known), 0);
+}
+
+bool capture_has_started_spans(struct capture *c, pid_t pid)
+{
+	struct target_process known;
+
+	return find_process(c, pid, &known) && known.flags & TARGET_SPANS_SEEN;
+}
+
 void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation)
 {
 	struct target_process known;
 	__u32 key = pid;
 
-	if (!bpf_map__lookup_elem(c->bpf->maps.processes, &key, sizeof(key), &known, sizeof(known),
-				  0) &&
-	    known.generation == generation)
+	if (find_process(c, pid, &known) && known.generation == generation)
 		bpf_map__delete_elem(c->bpf->maps.processes, &key, sizeof(key), 0);
 	goroutine_store_forget(c->store, generation);
 }

@@ -46,11 +46,15 @@ int capture_open(const struct capture_config *config, const struct capture_handl
 		 struct capture **out, char *why, size_t why_size);
 /* Opens the clocks; samples flow from here on. */
 int capture_start(struct capture *c, char *why, size_t why_size);
+/* Closes the clocks: no sample follows those that wait to be polled. */
+void capture_stop(struct capture *c);
 void capture_close(struct capture *c);
 
 /* A process's image becomes known (or changes); its goroutines start empty. */
 int capture_set_process(struct capture *c, pid_t pid, const struct target_process *target);
 void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation);
+/* True once a span has started in the process since capture_set_process. */
+bool capture_has_started_spans(struct capture *c, pid_t pid);
 /* Exec and exit of this process and of all its descendants are announced from here on. */
 int capture_follow(struct capture *c, pid_t pid);
 /* pid −1: every process that has the file. `*probe` is detached by capture_detach or close. */

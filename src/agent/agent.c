@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sets a session up in the order in which its parts are needed, and takes it down again. */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/binary_store.h"
+#include "agent/command.h"
+#include "agent/loader.h"
+#include "agent/options.h"
+#include "agent/output.h"
+#include "agent/pipeline.h"
+#include "agent/publisher.h"
+#include "agent/sample_log.h"
+#include "agent/session.h"
+#include "agent/summary.h"
+#include "agent/targets.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/capture.h"
+#include "gobinary/block_cache.h"
+#include "process/discovery.h"
+#include "symbolize/symbolize.h"
+
+#define BINARIES_MAX	 1024
+#define CACHE_BYTES	 (4 << 20)
+#define LOCATIONS_MAX	 32768
+#define RING_BYTES_LOCAL (1 << 20)
+#define GOROUTINES_MAX	 32768
+
+static void on_sample(void *context, const struct sample_record *sample)
+{
+	struct session *s = context;
+	struct target *target = targets_find(s->targets, sample->pid, 0);
+
+	if (!target)
+		return; /* between exec and its announcement, or not wanted */
+	if (!target->generation)
+		pipeline_hold(s->pipeline, sample);
+	else if (!sample->generation || sample->generation == target->generation)
+		pipeline_add(s->pipeline, target, sample);
+}
+
+static void on_process_exec(void *context, const struct process_record *record)
+{
+	struct session *s = context;
+
+	targets_on_exec(s->targets, record);
+}
+
+static void on_process_exit(void *context, const struct process_record *record)
+{
+	struct session *s = context;
+
+	targets_on_exit(s->targets, record);
+	pipeline_discard(s->pipeline, record->pid);
+}
+
+static int open_sample_log(struct session *s, char *why, size_t why_size)
+{
+	for (size_t i = 0; i < s->options->output_count; i++) {
+		const char *path = s->options->outputs[i];
+		int error;
+
+		if (!output_is_sample_log(path) || s->sample_log)
+			continue;
+		error = sample_log_open(path, &s->sample_log);
+		if (error) {
+			snprintf(why, why_size, "cannot write %s: %s", path, strerror(-error));
+			return error;
+		}
+	}
+	return 0;
+}
+
+static int open_capture(struct session *s, char *why, size_t why_size)
+{
+	struct capture_handler handler = {
+		.context = s,
+		.on_sample = on_sample,
+		.on_exec = on_process_exec,
+		.on_exit = on_process_exit,
+	};
+	struct capture_config config = {
+		.frequency_hz = s->options->frequency_hz,
+		.kernel_stacks = s->options->kernel_stacks,
+		.every_process = !s->options->pid_count && !s->options->command,
+		.ring_bytes = RING_BYTES_LOCAL,
+		.goroutines_max = GOROUTINES_MAX,
+	};
+
+	return capture_open(&config, &handler, &s->capture, why, why_size);
+}
+
+static int open_parts(struct session *s, char *why, size_t why_size)
+{
+	struct symbolizer_config symbolizer = {
+		.locations_max = LOCATIONS_MAX,
+		.kernel = s->options->kernel_stacks,
+	};
+	int error = block_cache_open(CACHE_BYTES, &s->cache);
+
+	if (!error)
+		error = binary_store_open(BINARIES_MAX, &s->store);
+	if (!error)
+		error = loader_open(s->store, &s->loader);
+	symbolizer.cache = s->cache;
+	if (!error)
+		error = symbolizer_open(&symbolizer, &s->symbolizer);
+	if (error) {
+		snprintf(why, why_size, "%s", strerror(-error));
+		return error;
+	}
+	error = open_sample_log(s, why, why_size);
+	return error ? error : open_capture(s, why, why_size);
+}
+
+static int open_roads(struct session *s, char *why, size_t why_size)
+{
+	struct targets_config targets = {
+		.options = s->options,
+		.log = s->log,
+		.capture = s->capture,
+		.loader = s->loader,
+		.store = s->store,
+		.symbolizer = s->symbolizer,
+		.cache = s->cache,
+	};
+	struct pipeline_config pipeline = {
+		.symbolizer = s->symbolizer,
+		.sample_log = s->sample_log,
+		.period_ns = s->period_ns,
+	};
+	int error = targets_open(&targets, &s->targets);
+
+	if (!error)
+		error = pipeline_open(&pipeline, &s->pipeline);
+	if (error)
+		snprintf(why, why_size, "%s", strerror(-error));
+	return error;
+}
+
+static int add_found(void *context, pid_t pid)
+{
+	struct session *s = context;
+
+	return targets_add(s->targets, pid, false) == -ENOMEM ? -ENOMEM : 0;
+}
+
+static int add_command(struct session *s)
+{
+	char program[PATH_MAX];
+	int error = command_open(s->options->command, &s->command);
+
+	if (error)
+		return error;
+	if (!command_find_program(s->options->command[0], program, sizeof(program)))
+		targets_prepare(s->targets, program);
+	return capture_follow(s->capture, command_get_pid(s->command));
+}
+
+static int add_targets(struct session *s)
+{
+	const struct options *o = s->options;
+	int error = 0;
+
+	if (o->command)
+		return add_command(s);
+	if (!o->pid_count)
+		return discovery_scan(add_found, s);
+	for (size_t i = 0; i < o->pid_count && !error; i++)
+		error = targets_add(s->targets, o->pids[i], true);
+	return error;
+}
+
+static int start(struct session *s, char *why, size_t why_size)
+{
+	int error = add_targets(s);
+
+	if (error) {
+		snprintf(why, why_size, "%s", strerror(-error));
+		return error;
+	}
+	error = capture_start(s->capture, why, why_size);
+	if (error || !s->command)
+		return error;
+	error = command_release(s->command);
+	if (error)
+		snprintf(why, why_size, "%s: %s", s->options->command[0], strerror(-error));
+	return error;
+}
+
+static void close_session(struct session *s)
+{
+	command_close(s->command);
+	targets_close(s->targets);
+	pipeline_close(s->pipeline);
+	capture_close(s->capture);
+	loader_close(s->loader);
+	symbolizer_close(s->symbolizer);
+	binary_store_close(s->store);
+	block_cache_close(s->cache);
+	publisher_close(s->publisher);
+}
+
+static void finish(struct session *s)
+{
+	int error;
+
+	summary_log(s);
+	if (!publisher_finish(s->publisher))
+		s->failed = true;
+	error = sample_log_close(s->sample_log);
+	s->sample_log = NULL;
+	if (error) {
+		log_error(s->log, "sample log: %s", strerror(-error));
+		s->failed = true;
+	}
+}
+
+int agent_run(const struct options *options, const struct log *log)
+{
+	struct session s = {
+		.options = options,
+		.log = log,
+		.period_ns = 1000000000ull / options->frequency_hz,
+	};
+	char why[512] = "";
+	sigset_t signals;
+	int error;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL); /* before any thread: all inherit it */
+	signal(SIGPIPE, SIG_IGN);
+	srandom(clock_monotonic_ns());
+
+	error = publisher_open(options, log, s.period_ns, &s.publisher, why, sizeof(why));
+	if (error == -EINVAL) {
+		log_error(log, "%s", why);
+		return EXIT_USAGE;
+	}
+	if (!error)
+		error = open_parts(&s, why, sizeof(why));
+	if (!error)
+		error = open_roads(&s, why, sizeof(why));
+	if (!error)
+		error = start(&s, why, sizeof(why));
+	if (error) {
+		log_error(log, "%s", why);
+		sample_log_close(s.sample_log);
+	} else {
+		error = loop_run(&s);
+		finish(&s);
+	}
+	close_session(&s);
+	return error || s.failed ? EXIT_FAILED : EXIT_DONE;
+}

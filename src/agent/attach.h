@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel side is told of one process, and the probes in its executable. */
+#ifndef AGENT_ATTACH_H
+#define AGENT_ATTACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct capture;
+struct gobinary_info;
+struct target_process;
+
+void attach_describe(const struct gobinary_info *info, uint64_t bias, uint32_t generation,
+		     struct target_process *out);
+/* The best start point the executable has; false: none. */
+bool attach_has_start(const struct gobinary_info *info);
+/* -ENOENT no such site. `pid` −1: every process that runs the file at `path`. */
+int attach_start(struct capture *c, const struct gobinary_info *info, pid_t pid, const char *path,
+		 int *probe, char *why, size_t why_size);
+int attach_newproc(struct capture *c, const struct gobinary_info *info, pid_t pid, const char *path,
+		   int *probe, char *why, size_t why_size);
+/* One line for a person: versions, stripped or not, where spans are seen. */
+void attach_describe_words(const struct gobinary_info *info, char *to, size_t size);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executables by file identity, shared by all processes that run them. Thread-safe. */
+#ifndef AGENT_BINARY_STORE_H
+#define AGENT_BINARY_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct binary_store;
+struct block_cache;
+struct gobinary;
+
+/* One executable file. Only the loop's thread touches the fields below `references`. */
+struct binary {
+	uint64_t device, inode, size_bytes;
+	int64_t modified_ns, changed_ns;
+	struct gobinary *go; /* NULL: not a Go program */
+	uint64_t first_segment_address;
+	size_t references;
+	int start_probe, newproc_probe; /* host-wide attachments; -1: none */
+	uint64_t last_used;
+};
+
+/* Reading a new executable uses `cache`, the loader thread's; users get `shared` look-ups. */
+int binary_store_open(size_t binaries_max, struct binary_store **out);
+void binary_store_close(struct binary_store *s);
+/*
+ * The executable of an open descriptor, read when it is new, with a reference for the caller.
+ * -ENOSPC when the store is full of executables in use, or an error of reading.
+ */
+int binary_store_get(struct binary_store *s, int fd, struct block_cache *cache,
+		     struct binary **out);
+void binary_store_put(struct binary_store *s, struct binary *b);
+
+#endif

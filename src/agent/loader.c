@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One thread, a bounded queue in and a bounded queue out. */
+#include "agent/loader.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/binary_store.h"
+#include "gobinary/block_cache.h"
+#include "gobinary/gobinary.h"
+#include "process/process.h"
+
+#define QUEUE_MAX   4096
+#define CACHE_BYTES (2 << 20)
+
+struct loader {
+	struct binary_store *store;
+	struct block_cache *cache;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wanted;
+	bool started, stop;
+	pid_t requests[QUEUE_MAX];
+	size_t request_first, request_count;
+	struct loaded results[QUEUE_MAX / 64]; /* the thread waits when nobody takes them */
+	size_t result_first, result_count;
+	pthread_cond_t taken;
+	int ready_fd;
+};
+
+static void load(struct loader *l, pid_t pid, struct loaded *out)
+{
+	int fd;
+
+	memset(out, 0, sizeof(*out));
+	out->pid = pid;
+	out->error = process_open(pid, &out->process);
+	if (out->error)
+		return;
+	fd = process_open_executable(out->process);
+	out->error = fd < 0 ? fd : binary_store_get(l->store, fd, l->cache, &out->binary);
+	if (fd >= 0)
+		close(fd);
+	if (!out->error)
+		out->error = process_read_mappings(out->process);
+	if (!out->error)
+		out->error = identity_read(
+			out->process, out->binary->go ? gobinary_get_info(out->binary->go) : NULL,
+			&out->identity);
+}
+
+static void discard(struct loader *l, struct loaded *r)
+{
+	process_close(r->process);
+	binary_store_put(l->store, r->binary);
+}
+
+/* False: stopped meanwhile, the result is still the caller's. */
+static bool deliver(struct loader *l, const struct loaded *result)
+{
+	const size_t max = sizeof(l->results) / sizeof(*l->results);
+	uint64_t one = 1;
+	ssize_t written;
+
+	while (l->result_count == max && !l->stop)
+		pthread_cond_wait(&l->taken, &l->lock);
+	if (l->stop)
+		return false;
+	l->results[(l->result_first + l->result_count++) % max] = *result;
+	written = write(l->ready_fd, &one, sizeof(one));
+	(void)written; /* a full counter is as good an announcement */
+	return true;
+}
+
+static void *run(void *argument)
+{
+	struct loader *l = argument;
+	struct loaded result;
+
+	pthread_mutex_lock(&l->lock);
+	while (!l->stop) {
+		pid_t pid;
+
+		if (!l->request_count) {
+			pthread_cond_wait(&l->wanted, &l->lock);
+			continue;
+		}
+		pid = l->requests[l->request_first];
+		l->request_first = (l->request_first + 1) % QUEUE_MAX;
+		l->request_count--;
+		pthread_mutex_unlock(&l->lock);
+		load(l, pid, &result);
+		pthread_mutex_lock(&l->lock);
+		if (!deliver(l, &result))
+			discard(l, &result);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return NULL;
+}
+
+int loader_open(struct binary_store *store, struct loader **out)
+{
+	struct loader *l = calloc(1, sizeof(*l));
+	int error;
+
+	*out = NULL;
+	if (!l)
+		return -ENOMEM;
+	l->store = store;
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_cond_init(&l->wanted, NULL);
+	pthread_cond_init(&l->taken, NULL);
+	l->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	error = l->ready_fd < 0 ? -errno : block_cache_open(CACHE_BYTES, &l->cache);
+	if (!error)
+		error = -pthread_create(&l->thread, NULL, run, l);
+	l->started = !error;
+	if (error)
+		loader_close(l);
+	else
+		*out = l;
+	return error;
+}
+
+/* False: the thread hangs in a read of a foreign file; what it uses is left to the exit. */
+static bool stop_thread(struct loader *l)
+{
+	struct timespec limit;
+
+	pthread_mutex_lock(&l->lock);
+	l->stop = true;
+	pthread_cond_broadcast(&l->wanted);
+	pthread_cond_broadcast(&l->taken);
+	pthread_mutex_unlock(&l->lock);
+	clock_gettime(CLOCK_REALTIME, &limit);
+	limit.tv_sec++;
+	return !pthread_timedjoin_np(l->thread, NULL, &limit);
+}
+
+void loader_close(struct loader *l)
+{
+	struct loaded result;
+
+	if (!l || (l->started && !stop_thread(l)))
+		return;
+	while (loader_take(l, &result))
+		discard(l, &result);
+	if (l->ready_fd >= 0)
+		close(l->ready_fd);
+	block_cache_close(l->cache);
+	pthread_mutex_destroy(&l->lock);
+	pthread_cond_destroy(&l->wanted);
+	pthread_cond_destroy(&l->taken);
+	free(l);
+}
+
+int loader_request(struct loader *l, pid_t pid)
+{
+	int error = -ENOSPC;
+
+	pthread_mutex_lock(&l->lock);
+	if (l->request_count < QUEUE_MAX) {
+		l->requests[(l->request_first + l->request_count++) % QUEUE_MAX] = pid;
+		pthread_cond_signal(&l->wanted);
+		error = 0;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return error;
+}
+
+int loader_get_fd(const struct loader *l)
+{
+	return l->ready_fd;
+}
+
+bool loader_take(struct loader *l, struct loaded *out)
+{
+	uint64_t count;
+	bool found = false;
+
+	pthread_mutex_lock(&l->lock);
+	if (l->result_count) {
+		*out = l->results[l->result_first];
+		l->result_first =
+			(l->result_first + 1) % (sizeof(l->results) / sizeof(*l->results));
+		l->result_count--;
+		pthread_cond_signal(&l->taken);
+		found = true;
+	} else if (read(l->ready_fd, &count, sizeof(count)) < 0) {
+		found = false; /* nothing was announced either */
+	}
+	pthread_mutex_unlock(&l->lock);
+	return found;
+}

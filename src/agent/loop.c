@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The event loop: records, read executables, signals and the clock, on one thread. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/command.h"
+#include "agent/loader.h"
+#include "agent/options.h"
+#include "agent/pipeline.h"
+#include "agent/publisher.h"
+#include "agent/session.h"
+#include "agent/targets.h"
+#include "agent/terminal.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/capture.h"
+
+#define TICK_NS		 40000000ull  /* records wait at most so long */
+#define REFRESH_NS	 100000000ull /* has a first span started? */
+#define SWEEP_NS	 1000000000ull
+#define STOP_GRACE_NS	 5000000000ull /* for a COMMAND that was told to stop */
+#define RECORDS_LAST_MAX 64	       /* rounds of reading what is left at the end */
+
+struct loop {
+	struct session *s;
+	int epoll_fd, signal_fd, timer_fd;
+	uint64_t now_ns, end_ns, window_end_ns, refresh_ns, sweep_ns;
+	struct live live;
+	bool watched; /* a person looks at stderr */
+	bool stop, stopping;
+};
+
+static int watch(struct loop *l, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int open_descriptors(struct loop *l)
+{
+	struct itimerspec tick = {.it_interval.tv_nsec = TICK_NS, .it_value.tv_nsec = TICK_NS};
+	sigset_t signals;
+	int error;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	l->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l->epoll_fd < 0 || l->signal_fd < 0 || l->timer_fd < 0 ||
+	    timerfd_settime(l->timer_fd, 0, &tick, NULL))
+		return -errno;
+	error = watch(l, l->signal_fd);
+	if (!error)
+		error = watch(l, l->timer_fd);
+	if (!error)
+		error = watch(l, loader_get_fd(l->s->loader));
+	return error ? error : watch(l, capture_get_fd(l->s->capture));
+}
+
+static void close_descriptors(struct loop *l)
+{
+	int fds[] = {l->epoll_fd, l->signal_fd, l->timer_fd};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+/* First signal: stop and write. Second: leave at once. */
+static void on_signal(struct loop *l)
+{
+	struct signalfd_siginfo info;
+
+	while (read(l->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		/* The terminal sends Ctrl-C to the COMMAND itself. */
+		if (l->s->command && info.ssi_code <= 0)
+			command_signal(l->s->command, info.ssi_signo);
+		if (l->stopping || !l->s->command)
+			l->stop = true;
+		if (l->stopping)
+			l->s->failed = true;
+		if (!l->stopping)
+			l->end_ns = l->now_ns + STOP_GRACE_NS;
+		l->stopping = true;
+	}
+}
+
+static void take_loaded(struct loop *l)
+{
+	struct loaded loaded;
+
+	live_clear(&l->live);
+	while (loader_take(l->s->loader, &loaded)) {
+		struct target *target = targets_adopt(l->s->targets, &loaded);
+
+		if (target)
+			pipeline_release(l->s->pipeline, target);
+		else
+			pipeline_discard(l->s->pipeline, loaded.pid);
+	}
+}
+
+static void end_window(struct loop *l)
+{
+	struct profile *ended = pipeline_take(l->s->pipeline);
+
+	if (ended)
+		publisher_add(l->s->publisher, ended);
+	l->window_end_ns = l->now_ns + publisher_get_window_ns(l->s->publisher);
+	if (l->watched && publisher_get_total(l->s->publisher))
+		live_draw(&l->live, publisher_get_total(l->s->publisher));
+}
+
+static void check_ends(struct loop *l)
+{
+	int status;
+
+	if (l->end_ns && l->now_ns >= l->end_ns)
+		l->stop = true;
+	if (l->s->command && command_has_ended(l->s->command, &status)) {
+		l->stop = true;
+		live_clear(&l->live);
+		if (WIFSIGNALED(status))
+			log_info(l->s->log, "the command was ended by signal %d", WTERMSIG(status));
+		else if (WEXITSTATUS(status))
+			log_info(l->s->log, "the command exited with status %d",
+				 WEXITSTATUS(status));
+	}
+	if (l->s->options->pid_count && !targets_count(l->s->targets)) {
+		live_clear(&l->live);
+		if (targets_refused(l->s->targets) < l->s->options->pid_count)
+			log_info(l->s->log, "all profiled processes have ended");
+		l->stop = true;
+	}
+}
+
+static void on_tick(struct loop *l)
+{
+	uint64_t expired;
+
+	if (read(l->timer_fd, &expired, sizeof(expired)) != sizeof(expired))
+		return;
+	if (l->now_ns >= l->refresh_ns) {
+		targets_refresh(l->s->targets);
+		targets_explain(l->s->targets, l->now_ns);
+		l->refresh_ns = l->now_ns + REFRESH_NS;
+	}
+	if (l->now_ns >= l->sweep_ns) {
+		capture_sweep(l->s->capture);
+		l->sweep_ns = l->now_ns + SWEEP_NS;
+	}
+	if (l->now_ns >= l->window_end_ns)
+		end_window(l);
+	check_ends(l);
+}
+
+static int step(struct loop *l)
+{
+	struct epoll_event events[8];
+	int count = epoll_wait(l->epoll_fd, events, 8, -1), error = 0;
+
+	if (count < 0)
+		return errno == EINTR ? 0 : -errno;
+	l->now_ns = clock_monotonic_ns();
+	for (int i = 0; i < count; i++) {
+		if (events[i].data.fd == l->signal_fd)
+			on_signal(l);
+		else if (events[i].data.fd == loader_get_fd(l->s->loader))
+			take_loaded(l);
+	}
+	error = capture_poll(l->s->capture);
+	on_tick(l);
+	return error < 0 ? error : 0;
+}
+
+/* What the kernel side still holds, after the clocks were stopped. */
+static void drain(struct loop *l)
+{
+	for (int i = 0; i < RECORDS_LAST_MAX; i++)
+		if (capture_poll(l->s->capture) <= 0)
+			break;
+	l->watched = false;
+	live_clear(&l->live);
+	end_window(l);
+}
+
+int loop_run(struct session *s)
+{
+	struct loop l = {.s = s, .epoll_fd = -1, .signal_fd = -1, .timer_fd = -1};
+	int error = open_descriptors(&l);
+
+	if (error)
+		goto out;
+	l.watched = isatty(STDERR_FILENO);
+	l.now_ns = clock_monotonic_ns();
+	if (s->options->duration_ns)
+		l.end_ns = l.now_ns + s->options->duration_ns;
+	/* A random first window, so that many agents do not send all at once. */
+	l.window_end_ns =
+		l.now_ns + publisher_get_window_ns(s->publisher) * (50 + random() % 50) / 100;
+	while (!l.stop && !error)
+		error = step(&l);
+	capture_stop(s->capture);
+	drain(&l);
+	if (targets_refused(s->targets))
+		s->failed = true;
+out:
+	if (error)
+		log_error(s->log, "event loop: %s", strerror(-error));
+	close_descriptors(&l);
+	return error;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Command line → struct options; every refusal is one sentence. */
+#include "agent/options.h"
+
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/output.h"
+
+enum option_key {
+	KEY_EXE = 256,
+	KEY_INCLUDE,
+	KEY_EXCLUDE,
+	KEY_KERNEL_STACKS,
+	KEY_PROBES,
+	KEY_WINDOW,
+	KEY_OTLP_ENDPOINT,
+	KEY_VERBOSE,
+	KEY_TRACE,
+	KEY_SPAN,
+	KEY_SPAN_NAME,
+	KEY_SERVICE,
+};
+
+struct parsing {
+	struct options *options;
+	char *why;
+	size_t why_size;
+	bool failed;
+	bool explicit_frequency;
+};
+
+static const struct argp_option profile_options[] = {
+	{"pid", 'p', "PID[,PID]", 0, "profile these processes", 0},
+	{"exe", KEY_EXE, "GLOB", 0, "profile processes whose executable matches", 0},
+	{"include", KEY_INCLUDE, "GLOB", 0, "host-wide: only executables that match", 0},
+	{"exclude", KEY_EXCLUDE, "GLOB", 0, "host-wide: leave out executables that match", 0},
+	{"duration", 'd', "SECONDS", 0, "stop after so long (default: Ctrl-C)", 0},
+	{"frequency", 'F', "HZ", 0, "samples per second and CPU (99; host-wide 19)", 0},
+	{"output", 'o', "FILE", 0,
+	 "write .pb.gz (pprof), .folded, .otlp or .jsonl (every sample); several allowed", 0},
+	{"otlp-endpoint", KEY_OTLP_ENDPOINT, "URL", 0, "send OTLP profiles there", 0},
+	{"window", KEY_WINDOW, "SECONDS", 0, "length of one OTLP profile (10)", 0},
+	{"kernel-stacks", KEY_KERNEL_STACKS, "on|off", 0, "record kernel frames (on)", 0},
+	{"probes", KEY_PROBES, "on|off", 0, "follow spans by probes (on)", 0},
+	{"verbose", KEY_VERBOSE, NULL, 0, "tell more on stderr", 0},
+	{0},
+};
+
+static const struct argp_option show_options[] = {
+	{"trace", KEY_TRACE, "ID", 0, "only spans of this trace (32 hex digits)", 0},
+	{"span", KEY_SPAN, "ID", 0, "only this span (16 hex digits)", 0},
+	{"span-name", KEY_SPAN_NAME, "NAME", 0, "only spans of this name", 0},
+	{"service", KEY_SERVICE, "NAME", 0, "only this service", 0},
+	{"output", 'o', "FILE", 0, "write what was selected: .pb.gz, .folded or .otlp", 0},
+	{"verbose", KEY_VERBOSE, NULL, 0, "tell more on stderr", 0},
+	{0},
+};
+
+static error_t __attribute__((format(printf, 2, 3)))
+refuse(struct parsing *p, const char *format, ...)
+{
+	va_list arguments;
+
+	if (p->failed)
+		return EINVAL;
+	va_start(arguments, format);
+	vsnprintf(p->why, p->why_size, format, arguments);
+	va_end(arguments);
+	p->failed = true;
+	return EINVAL;
+}
+
+static error_t parse_pids(struct parsing *p, const char *text)
+{
+	struct options *o = p->options;
+
+	for (;;) {
+		char *end;
+		long pid;
+
+		errno = 0;
+		pid = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : 0;
+		if (pid <= 0 || pid > 4194304 || errno || (*end && *end != ','))
+			return refuse(p, "--pid: not a process ID: %s", text);
+		if (o->pid_count == OPTIONS_PIDS_MAX)
+			return refuse(p, "--pid: at most %d processes", OPTIONS_PIDS_MAX);
+		o->pids[o->pid_count++] = pid;
+		if (!*end)
+			return 0;
+		text = end + 1;
+	}
+}
+
+static error_t parse_number(struct parsing *p, const char *name, const char *text, double least,
+			    double most, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end == text || *end || !(*out >= least && *out <= most))
+		return refuse(p, "%s: a number from %g to %g, not %s", name, least, most, text);
+	return 0;
+}
+
+static error_t parse_switch(struct parsing *p, const char *name, const char *text, bool *out)
+{
+	*out = !strcmp(text, "on");
+	if (!*out && strcmp(text, "off"))
+		return refuse(p, "%s: on or off, not %s", name, text);
+	return 0;
+}
+
+static error_t parse_hex(struct parsing *p, const char *name, const char *text, size_t digits,
+			 const char **out)
+{
+	if (strlen(text) != digits || strspn(text, "0123456789abcdefABCDEF") != digits)
+		return refuse(p, "%s: %zu hex digits, not %s", name, digits, text);
+	*out = text;
+	return 0;
+}
+
+static error_t add(struct parsing *p, const char *name, const char **list, size_t *count,
+		   size_t max, const char *value)
+{
+	if (*count == max)
+		return refuse(p, "%s: given more than %zu times", name, max);
+	list[(*count)++] = value;
+	return 0;
+}
+
+static error_t parse_output(struct parsing *p, const char *path)
+{
+	struct options *o = p->options;
+
+	if (!output_is_known(path))
+		return refuse(p, "-o %s: the name must end in %s", path, output_known_names());
+	return add(p, "-o", o->outputs, &o->output_count, OPTIONS_OUTPUTS_MAX, path);
+}
+
+static error_t parse_profile(int key, char *argument, struct argp_state *state)
+{
+	struct parsing *p = state->input;
+	struct options *o = p->options;
+	double number;
+	error_t error;
+
+	switch (key) {
+	case 'p':
+		return parse_pids(p, argument);
+	case KEY_EXE:
+		o->exe_selector = true;
+		return add(p, "--exe", o->exe_globs, &o->exe_glob_count, OPTIONS_GLOBS_MAX,
+			   argument);
+	case KEY_INCLUDE:
+		return add(p, "--include", o->exe_globs, &o->exe_glob_count, OPTIONS_GLOBS_MAX,
+			   argument);
+	case KEY_EXCLUDE:
+		return add(p, "--exclude", o->exclude_globs, &o->exclude_glob_count,
+			   OPTIONS_GLOBS_MAX, argument);
+	case 'd':
+		error = parse_number(p, "--duration", argument, 0.1, 31536000, &number);
+		o->duration_ns = number * 1e9;
+		return error;
+	case 'F':
+		error = parse_number(p, "--frequency", argument, 1, 4000, &number);
+		o->frequency_hz = number;
+		p->explicit_frequency = true;
+		return error;
+	case KEY_WINDOW:
+		error = parse_number(p, "--window", argument, 1, 300, &number);
+		o->window_s = number;
+		return error;
+	case 'o':
+		return parse_output(p, argument);
+	case KEY_OTLP_ENDPOINT:
+		o->otlp_endpoint = argument;
+		return 0;
+	case KEY_KERNEL_STACKS:
+		return parse_switch(p, "--kernel-stacks", argument, &o->kernel_stacks);
+	case KEY_PROBES:
+		return parse_switch(p, "--probes", argument, &o->probes);
+	case KEY_VERBOSE:
+		o->verbose = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		if (!state->quoted || state->quoted != state->next)
+			return refuse(p, "unexpected argument %s (a command to run goes behind --)",
+				      state->argv[state->next]);
+		o->command = state->argv + state->next;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static error_t parse_show(int key, char *argument, struct argp_state *state)
+{
+	struct parsing *p = state->input;
+	struct options *o = p->options;
+
+	switch (key) {
+	case KEY_TRACE:
+		return parse_hex(p, "--trace", argument, 32, &o->trace_id);
+	case KEY_SPAN:
+		return parse_hex(p, "--span", argument, 16, &o->span_id);
+	case KEY_SPAN_NAME:
+		o->span_name = argument;
+		return 0;
+	case KEY_SERVICE:
+		o->service = argument;
+		return 0;
+	case 'o':
+		return parse_output(p, argument);
+	case KEY_VERBOSE:
+		o->verbose = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return add(p, "FILE", o->files, &o->file_count, OPTIONS_FILES_MAX, argument);
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp profile_argp = {
+	profile_options,
+	parse_profile,
+	"[-- COMMAND ARG...]\nshow FILE...",
+	"Profiles unmodified Go services and tags every sample with its OpenTelemetry span.\v"
+	"Without a selector every Go process of the host is profiled.",
+	NULL,
+	NULL,
+	NULL};
+
+static const struct argp show_argp = {
+	show_options, parse_show,
+	"FILE...",    "Shows .otlp files written by spanprof: where the CPU time of a span went.",
+	NULL,	      NULL,
+	NULL};
+
+/* --help and --version, which argp would answer with an exit of its own. */
+static bool answer_help(int argc, char **argv, const struct argp *argp, char *name)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-?")) {
+			argp_help(argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, name);
+			return true;
+		}
+		if (!strcmp(argv[i], "--version") || !strcmp(argv[i], "-V")) {
+			printf("spanprof %s\n", SPANPROF_VERSION);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int check_profile(struct parsing *p)
+{
+	struct options *o = p->options;
+	int selectors = (o->pid_count > 0) + (o->command != NULL) + o->exe_selector;
+
+	if (p->failed)
+		return -EINVAL;
+	if (selectors > 1)
+		return -refuse(p, "--pid, --exe and a COMMAND exclude each other");
+	if (!p->explicit_frequency)
+		o->frequency_hz = options_is_local(o) ? 99 : 19;
+	return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *out, char *why, size_t why_size)
+{
+	struct parsing p = {.options = out, .why = why, .why_size = why_size};
+	bool show = argc > 1 && !strcmp(argv[1], "show");
+	const struct argp *argp = show ? &show_argp : &profile_argp;
+	char name[] = "spanprof", show_name[] = "spanprof show";
+	int stopped_at = 0;
+
+	*out = (struct options){
+		.action = show ? ACTION_SHOW : ACTION_PROFILE,
+		.window_s = 10,
+		.kernel_stacks = true,
+		.probes = true,
+	};
+	if (answer_help(argc, argv, argp, show ? show_name : name)) {
+		out->action = ACTION_DONE;
+		return 0;
+	}
+	if (argp_parse(argp, argc - show, argv + show, ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP,
+		       &stopped_at, &p))
+		return -refuse(&p, "unknown or incomplete option %s (see --help)",
+			       argv[show + (stopped_at > 1 ? stopped_at - 1 : 1)]);
+	if (!show)
+		return check_profile(&p);
+	if (p.failed)
+		return -EINVAL;
+	return out->file_count ? 0 : -refuse(&p, "show: name at least one FILE");
+}
+
+bool options_is_local(const struct options *o)
+{
+	return o->pid_count || o->command || o->exe_selector;
+}

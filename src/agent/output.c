@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Encodes a profile by the ending of a file's name and puts it in place by a rename. */
+#include "agent/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/invoker.h"
+#include "base/bytes.h"
+#include "format/format.h"
+
+#define OUTPUT_BYTES_MAX (1ull << 30)
+
+static int encode_otlp(const struct profile *p, struct buffer *out)
+{
+	struct format_otlp_options options = {
+		.span_names = true,
+		.agent_version = SPANPROF_VERSION,
+	};
+
+	return format_otlp(p, &options, out);
+}
+
+struct encoding {
+	const char *ending;
+	int (*encode)(const struct profile *p, struct buffer *out); /* NULL: the sample log */
+};
+
+static const struct encoding encodings[] = {
+	{".pb.gz", format_pprof},
+	{".folded", format_folded},
+	{".otlp", encode_otlp},
+	{".jsonl", NULL},
+};
+
+static const struct encoding *find_encoding(const char *path)
+{
+	size_t length = strlen(path);
+
+	if (!strcmp(path, "-"))
+		path = "-.folded", length = strlen(path);
+	for (size_t i = 0; i < sizeof(encodings) / sizeof(*encodings); i++) {
+		size_t ending = strlen(encodings[i].ending);
+
+		if (length > ending && !strcmp(path + length - ending, encodings[i].ending))
+			return &encodings[i];
+	}
+	return NULL;
+}
+
+bool output_is_known(const char *path)
+{
+	return find_encoding(path) != NULL;
+}
+
+const char *output_known_names(void)
+{
+	return ".pb.gz, .folded, .otlp or .jsonl";
+}
+
+bool output_is_sample_log(const char *path)
+{
+	const struct encoding *encoding = find_encoding(path);
+
+	return encoding && !encoding->encode;
+}
+
+static int temporary_name(const char *path, char *name, size_t size)
+{
+	int length = snprintf(name, size, "%s.XXXXXX", path);
+
+	return length < 0 || (size_t)length >= size ? -ENAMETOOLONG : 0;
+}
+
+/* A new file beside `path`, ours alone to read. */
+static int open_temporary(const char *path, char *name, size_t size)
+{
+	int fd, error = temporary_name(path, name, size);
+
+	if (error)
+		return error;
+	fd = mkostemp(name, O_CLOEXEC); /* mode 0600 */
+	if (fd < 0)
+		return -errno;
+	error = invoker_give(fd);
+	if (error) {
+		close(fd);
+		unlink(name);
+		return error;
+	}
+	return fd;
+}
+
+static int explain(int error, const char *path, char *why, size_t why_size)
+{
+	snprintf(why, why_size, "cannot write %s: %s", path, strerror(-error));
+	return error;
+}
+
+int output_check(const char *path, char *why, size_t why_size)
+{
+	char name[PATH_MAX];
+	int fd;
+
+	if (!strcmp(path, "-"))
+		return 0;
+	fd = open_temporary(path, name, sizeof(name));
+	if (fd < 0)
+		return explain(fd, path, why, why_size);
+	close(fd);
+	unlink(name);
+	return 0;
+}
+
+static int write_all(int fd, const uint8_t *data, size_t size)
+{
+	while (size) {
+		ssize_t written = write(fd, data, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return -errno;
+		data += written;
+		size -= written;
+	}
+	return 0;
+}
+
+static int write_file(const char *path, const struct buffer *bytes)
+{
+	char name[PATH_MAX];
+	int error, fd;
+
+	if (!strcmp(path, "-"))
+		return write_all(STDOUT_FILENO, bytes->data, bytes->size);
+	fd = open_temporary(path, name, sizeof(name));
+	if (fd < 0)
+		return fd;
+	error = write_all(fd, bytes->data, bytes->size);
+	if (close(fd) && !error)
+		error = -errno;
+	if (!error && rename(name, path))
+		error = -errno;
+	if (error)
+		unlink(name);
+	return error;
+}
+
+int output_write(const char *path, const struct profile *p, char *why, size_t why_size)
+{
+	const struct encoding *encoding = find_encoding(path);
+	struct buffer bytes;
+	int error;
+
+	if (!encoding || !encoding->encode)
+		return explain(-EINVAL, path, why, why_size);
+	buffer_open(&bytes, OUTPUT_BYTES_MAX);
+	error = encoding->encode(p, &bytes);
+	if (!error)
+		error = write_file(path, &bytes);
+	buffer_close(&bytes);
+	return error ? explain(error, path, why, why_size) : 0;
+}

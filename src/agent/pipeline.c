@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One sample at a time on the loop's thread; a window is a profile of its own. */
+#include "agent/pipeline.h"
+
+#include <errno.h>
+#include <spanprof/record.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/binary_store.h"
+#include "agent/held_samples.h"
+#include "agent/sample_log.h"
+#include "agent/targets.h"
+#include "base/clock.h"
+#include "process/process.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
+#include "symbolize/symbolize.h"
+
+#define HELD_BYTES_MAX	   (4 << 20)
+#define WINDOW_SAMPLES_MAX 65536
+#define WINDOW_SPANS_MAX   65536
+#define WINDOW_STRINGS_MAX (16 << 20)
+
+struct pipeline {
+	struct pipeline_config config;
+	struct profile *window;
+	uint64_t window_number; /* never 0 */
+	struct held_samples *held;
+	struct target *releasing;
+	struct unwound_stack stack;
+	const struct location *locations[UNWIND_FRAMES_MAX];
+	struct pipeline_stats stats;
+};
+
+static int open_window(struct pipeline *p)
+{
+	struct profile_config config = {
+		.period_ns = p->config.period_ns,
+		.samples_max = WINDOW_SAMPLES_MAX,
+		.strings_bytes_max = WINDOW_STRINGS_MAX,
+		.spans_max = WINDOW_SPANS_MAX,
+	};
+
+	p->window_number++;
+	return profile_open(&config, clock_wall_ns(), &p->window);
+}
+
+int pipeline_open(const struct pipeline_config *config, struct pipeline **out)
+{
+	struct pipeline *p = calloc(1, sizeof(*p));
+	int error;
+
+	*out = NULL;
+	if (!p)
+		return -ENOMEM;
+	p->config = *config;
+	error = held_samples_open(HELD_BYTES_MAX, &p->held);
+	if (!error)
+		error = open_window(p);
+	if (error)
+		pipeline_close(p);
+	else
+		*out = p;
+	return error;
+}
+
+void pipeline_close(struct pipeline *p)
+{
+	if (!p)
+		return;
+	held_samples_close(p->held);
+	profile_close(p->window);
+	free(p);
+}
+
+static uint32_t resource_of(struct pipeline *p, struct target *target)
+{
+	struct resource_attribute attributes[IDENTITY_ATTRIBUTES_MAX];
+	const struct identity *id = &target->identity;
+
+	if (target->window == p->window_number)
+		return target->resource;
+	for (size_t i = 0; i < id->count; i++)
+		attributes[i] = (struct resource_attribute){
+			.key = id->attributes[i].key,
+			.value = id->attributes[i].value,
+			.number = id->attributes[i].is_integer
+					  ? strtoll(id->attributes[i].value, NULL, 10)
+					  : 0,
+			.is_integer = id->attributes[i].is_integer,
+		};
+	target->resource = profile_add_resource(p->window, attributes, id->count);
+	target->window = p->window_number;
+	return target->resource;
+}
+
+/* The span's name as it stood at the sample; read late when the kernel side could not. */
+static size_t read_name(const struct target *target, const struct sample_span *span, char *name,
+			size_t size)
+{
+	size_t wanted = span->name_size < size ? span->name_size : size;
+
+	memcpy(name, span->name, span->name_copied);
+	if (wanted > span->name_copied &&
+	    !process_read_memory(target->process, span->name_address, name, wanted))
+		return wanted;
+	return span->name_copied;
+}
+
+static uint32_t span_of(struct pipeline *p, const struct target *target, uint32_t resource,
+			const struct sample_record *sample)
+{
+	char name[256];
+	struct span_sight sight = {
+		.name = name,
+		.resource = resource,
+		.sampled = sample->span.trace_flags & 1,
+		.time_ns = sample->time_ns,
+		.value_ns = p->config.period_ns,
+	};
+
+	if (!(sample->flags & SAMPLE_SPAN)) {
+		p->stats.span_unsettled += !!(sample->flags & SAMPLE_SPAN_UNREADABLE);
+		return 0;
+	}
+	sight.name_size = read_name(target, &sample->span, name, sizeof(name));
+	memcpy(sight.trace_id, sample->span.trace_id, sizeof(sight.trace_id));
+	memcpy(sight.span_id, sample->span.span_id, sizeof(sight.span_id));
+	return spans_add(profile_get_spans(p->window), &sight);
+}
+
+static size_t find_locations(struct pipeline *p, const struct target *target)
+{
+	const struct unwound_stack *stack = &p->stack;
+	size_t count = 0;
+
+	if (symbolizer_is_full(p->config.symbolizer)) {
+		symbolizer_reset(p->config.symbolizer);
+		profile_forget_locations(p->window);
+	}
+	for (uint32_t i = 0; i < stack->count; i++) {
+		const struct location *location =
+			symbolizer_find(p->config.symbolizer, target->generation, stack->pcs[i],
+					stack->exact[i], i < stack->kernel_count);
+
+		if (location && (location->frame_count || location->kind != FRAME_GO))
+			p->locations[count++] = location;
+	}
+	return count;
+}
+
+void pipeline_add(struct pipeline *p, struct target *target, const struct sample_record *sample)
+{
+	struct sample_input input = {.locations = p->locations, .count = 1};
+
+	unwind_sample(sample, target->binary->go, target->bias, &p->stack, &p->stats.unwind);
+	input.location_count = find_locations(p, target);
+	input.truncated = p->stack.truncated;
+	input.resource = resource_of(p, target);
+	input.span = span_of(p, target, input.resource, sample);
+	profile_add(p->window, &input);
+	p->stats.samples++;
+	if (p->config.sample_log)
+		sample_log_add(p->config.sample_log, sample, p->locations, input.location_count,
+			       input.truncated);
+}
+
+void pipeline_hold(struct pipeline *p, const struct sample_record *sample)
+{
+	if (held_samples_add(p->held, sample))
+		p->stats.without_image++;
+}
+
+static void release_one(void *context, const struct sample_record *sample)
+{
+	struct pipeline *p = context;
+
+	pipeline_add(p, p->releasing, sample);
+}
+
+void pipeline_release(struct pipeline *p, struct target *target)
+{
+	p->releasing = target;
+	held_samples_take(p->held, target->pid, release_one, p);
+	p->releasing = NULL;
+}
+
+void pipeline_discard(struct pipeline *p, uint32_t pid)
+{
+	held_samples_take(p->held, pid, NULL, NULL);
+}
+
+struct profile *pipeline_take(struct pipeline *p)
+{
+	struct profile *ended = p->window;
+
+	profile_set_end(ended, clock_wall_ns());
+	if (!open_window(p))
+		return ended;
+	p->window = ended; /* no memory for another: this one goes on */
+	return NULL;
+}
+
+const struct profile *pipeline_get(const struct pipeline *p)
+{
+	return p->window;
+}
+
+void pipeline_get_stats(const struct pipeline *p, struct pipeline_stats *out)
+{
+	*out = p->stats;
+}

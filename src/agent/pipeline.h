@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The way of a sample: unwind, symbolize, add to the window's profile. */
+#ifndef AGENT_PIPELINE_H
+#define AGENT_PIPELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/unwind.h"
+
+struct block_cache;
+struct pipeline;
+struct profile;
+struct sample_log;
+struct sample_record;
+struct symbolizer;
+struct target;
+
+struct pipeline_config {
+	struct symbolizer *symbolizer; /* lent */
+	struct sample_log *sample_log; /* lent; NULL: none */
+	uint64_t period_ns;
+};
+
+struct pipeline_stats {
+	uint64_t samples;	/* of profiled processes */
+	uint64_t without_image; /* held back until their executable was read, and then not wanted */
+	uint64_t span_unsettled; /* a span was known but could not be read */
+	struct unwind_stats unwind;
+};
+
+int pipeline_open(const struct pipeline_config *config, struct pipeline **out);
+void pipeline_close(struct pipeline *p);
+
+/* A sample of a target that is attached. */
+void pipeline_add(struct pipeline *p, struct target *target, const struct sample_record *sample);
+/* A sample whose executable is still being read: kept, within 4 MiB for all, else counted. */
+void pipeline_hold(struct pipeline *p, const struct sample_record *sample);
+/* Adds what was held for the target. */
+void pipeline_release(struct pipeline *p, struct target *target);
+/* Drops what was held for a process that is not profiled after all. */
+void pipeline_discard(struct pipeline *p, uint32_t pid);
+
+/* Ends the window and gives it away; a new one begins. The caller closes it. NULL: no memory. */
+struct profile *pipeline_take(struct pipeline *p);
+/* The window under way, lent. */
+const struct profile *pipeline_get(const struct pipeline *p);
+void pipeline_get_stats(const struct pipeline *p, struct pipeline_stats *out);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plain JSON by hand: one flat object a line, strings already free of control characters. */
+#include "agent/sample_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spanprof/record.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/invoker.h"
+#include "base/location.h"
+
+struct sample_log {
+	FILE *file;
+	char path[PATH_MAX];
+	char temporary[PATH_MAX];
+};
+
+int sample_log_open(const char *path, struct sample_log **out)
+{
+	struct sample_log *l = calloc(1, sizeof(*l));
+	int fd, length, error;
+
+	*out = NULL;
+	if (!l)
+		return -ENOMEM;
+	snprintf(l->path, sizeof(l->path), "%s", path);
+	length = snprintf(l->temporary, sizeof(l->temporary), "%s.XXXXXX", path);
+	if (length < 0 || (size_t)length >= sizeof(l->temporary)) {
+		free(l);
+		return -ENAMETOOLONG;
+	}
+	fd = mkostemp(l->temporary, O_CLOEXEC);
+	error = fd < 0 ? -errno : invoker_give(fd);
+	if (!error) {
+		l->file = fdopen(fd, "w");
+		error = l->file ? 0 : -errno;
+	}
+	if (error) {
+		if (fd >= 0)
+			unlink(l->temporary);
+		free(l);
+		return error;
+	}
+	*out = l;
+	return 0;
+}
+
+static void put_string(FILE *f, const char *text)
+{
+	putc('"', f);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			putc('\\', f);
+		putc(*text, f);
+	}
+	putc('"', f);
+}
+
+static void put_hex(FILE *f, const char *key, const uint8_t *bytes, size_t size)
+{
+	fprintf(f, ",\"%s\":\"", key);
+	for (size_t i = 0; i < size; i++)
+		fprintf(f, "%02x", bytes[i]);
+	putc('"', f);
+}
+
+/* "function file:line", one for each inlined call and one for the function that holds the code. */
+static void put_frames(FILE *f, const struct location *location, bool *first)
+{
+	char text[1200];
+
+	for (uint32_t i = 0; i < location->frame_count; i++) {
+		const struct frame *frame = &location->frames[i];
+
+		snprintf(text, sizeof(text), "%s %s:%u", frame->function, frame->file, frame->line);
+		if (!*first)
+			putc(',', f);
+		*first = false;
+		put_string(f, text);
+	}
+}
+
+void sample_log_add(struct sample_log *l, const struct sample_record *sample,
+		    const struct location *const *locations, size_t count, bool truncated)
+{
+	bool first = true;
+	FILE *f = l->file;
+
+	fprintf(f,
+		"{\"time_ns\":%llu,\"pid\":%u,\"tid\":%u,\"goid\":%llu,\"flags\":%u,"
+		"\"truncated\":%s,\"inherited\":%s",
+		sample->time_ns, sample->pid, sample->tid, sample->goid, sample->flags,
+		truncated ? "true" : "false",
+		sample->flags & SAMPLE_SPAN_INHERITED ? "true" : "false");
+	if (sample->flags & SAMPLE_SPAN) {
+		put_hex(f, "trace_id", sample->span.trace_id, sizeof(sample->span.trace_id));
+		put_hex(f, "span_id", sample->span.span_id, sizeof(sample->span.span_id));
+	} else {
+		fputs(",\"trace_id\":\"\",\"span_id\":\"\"", f);
+	}
+	fputs(",\"stack\":[", f);
+	for (size_t i = 0; i < count; i++)
+		put_frames(f, locations[i], &first);
+	fputs("]}\n", f);
+}
+
+int sample_log_close(struct sample_log *l)
+{
+	int error = 0;
+
+	if (!l)
+		return 0;
+	if (ferror(l->file))
+		error = -EIO;
+	if (fclose(l->file) && !error)
+		error = -errno;
+	if (!error && rename(l->temporary, l->path))
+		error = -errno;
+	if (error)
+		unlink(l->temporary);
+	free(l);
+	return error;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* -o FILE.jsonl: every sample as one JSON line, for checking the profiler against truth. */
+#ifndef AGENT_SAMPLE_LOG_H
+#define AGENT_SAMPLE_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct location;
+struct sample_log;
+struct sample_record;
+
+/* Written beside `path` and put in place by sample_log_close. */
+int sample_log_open(const char *path, struct sample_log **out);
+void sample_log_add(struct sample_log *l, const struct sample_record *sample,
+		    const struct location *const *locations, size_t count, bool truncated);
+/* 0 or the first error of writing; the file is then not there. */
+int sample_log_close(struct sample_log *l);
+
+#endif

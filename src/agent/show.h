@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spanprof show FILE…: reads .otlp files back and reports what was asked for. */
+#ifndef AGENT_SHOW_H
+#define AGENT_SHOW_H
+
+struct log;
+struct options;
+
+int show_run(const struct options *options, const struct log *log);
+
+#endif

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table by pid; every change of what is profiled passes through here. */
+#include "agent/targets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spanprof/record.h>
+#include <spanprof/target.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "agent/attach.h"
+#include "agent/binary_store.h"
+#include "agent/loader.h"
+#include "agent/options.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/capture.h"
+#include "gobinary/block_cache.h"
+#include "gobinary/gobinary.h"
+#include "process/discovery.h"
+#include "process/process.h"
+#include "symbolize/symbolize.h"
+
+#define TARGETS_MAX	 4096 /* as many as the kernel's table holds */
+#define EXPLAIN_AFTER_NS 5000000000ull
+
+struct entry {
+	struct target target;
+	bool explained;
+	UT_hash_handle hh; /* by target.pid */
+};
+
+struct targets {
+	struct targets_config config;
+	struct entry *entries;
+	uint32_t next_generation;
+	size_t refused;
+	bool shared_probes; /* attached for all processes of a file, not for one */
+};
+
+int targets_open(const struct targets_config *config, struct targets **out)
+{
+	struct targets *t = calloc(1, sizeof(*t));
+
+	*out = t;
+	if (!t)
+		return -ENOMEM;
+	t->config = *config;
+	t->shared_probes = !config->options->pid_count;
+	return 0;
+}
+
+static struct entry *find(struct targets *t, pid_t pid)
+{
+	struct entry *e;
+
+	HASH_FIND_INT(t->entries, &pid, e);
+	return e;
+}
+
+/* Lets go of the image: probes of this process, names, memory. The entry stays. */
+static void release(struct targets *t, struct target *target)
+{
+	if (target->generation) {
+		capture_forget_process(t->config.capture, target->pid, target->generation);
+		symbolizer_forget(t->config.symbolizer, target->generation);
+	}
+	capture_detach(t->config.capture, target->start_probe);
+	capture_detach(t->config.capture, target->newproc_probe);
+	target->start_probe = target->newproc_probe = -1;
+	target->generation = 0;
+	process_close(target->process);
+	target->process = NULL;
+	binary_store_put(t->config.store, target->binary);
+	target->binary = NULL;
+}
+
+static void drop(struct targets *t, struct entry *e)
+{
+	release(t, &e->target);
+	HASH_DEL(t->entries, e);
+	free(e);
+}
+
+void targets_close(struct targets *t)
+{
+	struct entry *e, *next;
+
+	if (!t)
+		return;
+	HASH_ITER (hh, t->entries, e, next)
+		drop(t, e);
+	free(t);
+}
+
+int targets_add(struct targets *t, pid_t pid, bool named)
+{
+	struct entry *e = find(t, pid);
+
+	if (e)
+		return 0;
+	if (HASH_COUNT(t->entries) >= TARGETS_MAX)
+		return -ENOSPC;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->target.pid = pid;
+	e->target.named = named;
+	e->target.start_probe = e->target.newproc_probe = -1;
+	HASH_ADD_INT(t->entries, target.pid, e);
+	return loader_request(t->config.loader, pid);
+}
+
+/* Why a process that was read is not profiled; NULL when it is. */
+static const char *refusal(struct targets *t, const struct target *target,
+			   const struct loaded *loaded)
+{
+	const struct options *o = t->config.options;
+	struct discovery_filter filter = {
+		.include = o->exe_globs,
+		.include_count = o->exe_glob_count,
+		.exclude = o->exclude_globs,
+		.exclude_count = o->exclude_glob_count,
+	};
+
+	if (loaded->error == -ECANCELED)
+		return "its environment says SPANPROF=off";
+	if (loaded->error == -ESRCH || loaded->error == -ENOENT)
+		return "no such process";
+	if (loaded->error == -ENOEXEC || loaded->error == -EINVAL)
+		return "its executable is not an ELF file this build can read";
+	if (loaded->error)
+		return strerror(-loaded->error);
+	if (!loaded->binary->go)
+		return "it is not a Go program";
+	if (!target->named &&
+	    !discovery_is_selected(&filter, process_get_executable(loaded->process)))
+		return "not selected";
+	return NULL;
+}
+
+static void attach_probes(struct targets *t, struct target *target, const char *link)
+{
+	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
+	int *probe = t->shared_probes ? &target->binary->start_probe : &target->start_probe;
+	pid_t pid = t->shared_probes ? -1 : target->pid;
+	char why[256];
+	int error;
+
+	if (!t->config.options->probes || !attach_has_start(info) || *probe >= 0)
+		return;
+	if (!target->named && discovery_is_system_daemon(process_get_executable(target->process)))
+		return;
+	error = attach_start(t->config.capture, info, pid, link, probe, why, sizeof(why));
+	if (error)
+		log_warn(t->config.log, "pid %d: spans are not followed: %s", target->pid, why);
+}
+
+static int attach(struct targets *t, struct target *target)
+{
+	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
+	struct target_process description;
+	char link[64];
+	int error;
+
+	gobinary_set_cache(target->binary->go, t->config.cache);
+	error = process_get_load_bias(target->process, target->binary->first_segment_address,
+				      &target->bias);
+	if (error)
+		return error;
+	target->generation = ++t->next_generation;
+	target->attached_ns = clock_monotonic_ns();
+	error = symbolizer_add_image(t->config.symbolizer, target->generation, target->process,
+				     target->binary->go, target->bias);
+	if (error)
+		return error;
+	attach_describe(info, target->bias, target->generation, &description);
+	if (!t->config.options->probes)
+		description.flags &= ~TARGET_SPANS;
+	error = capture_set_process(t->config.capture, target->pid, &description);
+	if (error)
+		return error;
+	process_get_executable_link(target->process, link, sizeof(link));
+	attach_probes(t, target, link);
+	return process_is_alive(target->process) ? 0 : -ESRCH;
+}
+
+static void announce(struct targets *t, const struct target *target)
+{
+	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
+	char words[512];
+
+	attach_describe_words(info, words, sizeof(words));
+	log_info(t->config.log, "attached to %s (pid %d, service %s): %s",
+		 process_get_executable(target->process), target->pid,
+		 identity_get(&target->identity, "service.name"), words);
+	if (info->has_sdk && info->span.source == GO_OFFSETS_NEWEST)
+		log_warn(t->config.log,
+			 "pid %d: unknown SDK version: spans are read as in the newest known one",
+			 target->pid);
+	if (!info->tls_known)
+		log_warn(t->config.log,
+			 "pid %d: where this program keeps its goroutine was not found: "
+			 "samples are not tagged",
+			 target->pid);
+}
+
+struct target *targets_adopt(struct targets *t, struct loaded *loaded)
+{
+	struct entry *e = find(t, loaded->pid);
+	const char *reason = e ? refusal(t, &e->target, loaded) : NULL;
+	struct target *target = e ? &e->target : NULL;
+	int error;
+
+	if (!e || reason || target->generation) {
+		process_close(loaded->process);
+		binary_store_put(t->config.store, loaded->binary);
+		if (!reason)
+			return NULL;
+		if (target->named) {
+			log_error(t->config.log, "pid %d: %s", loaded->pid, reason);
+			t->refused++;
+		}
+		capture_forget_process(t->config.capture, loaded->pid, 0);
+		drop(t, e);
+		return NULL;
+	}
+	target->process = loaded->process;
+	target->binary = loaded->binary;
+	target->identity = loaded->identity;
+	error = attach(t, target);
+	if (error) {
+		if (target->named) {
+			log_error(t->config.log, "pid %d: %s", target->pid,
+				  error == -ESRCH ? "no such process" : strerror(-error));
+			t->refused++;
+		}
+		drop(t, e);
+		return NULL;
+	}
+	announce(t, target);
+	return target;
+}
+
+void targets_on_exec(struct targets *t, const struct process_record *record)
+{
+	struct entry *e = find(t, record->pid);
+	int error;
+
+	if (e) {
+		release(t, &e->target);
+		error = loader_request(t->config.loader, record->pid);
+	} else {
+		error = targets_add(t, record->pid, false);
+	}
+	if (error)
+		log_warn(t->config.log, "pid %d: not profiled: too many processes", record->pid);
+}
+
+void targets_on_exit(struct targets *t, const struct process_record *record)
+{
+	struct entry *e = find(t, record->pid);
+
+	if (e)
+		drop(t, e);
+}
+
+struct target *targets_find(struct targets *t, pid_t pid, uint32_t generation)
+{
+	struct entry *e = find(t, pid);
+
+	return e && (!generation || e->target.generation == generation) ? &e->target : NULL;
+}
+
+static void attach_newproc_probe(struct targets *t, struct target *target)
+{
+	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
+	int *probe = t->shared_probes ? &target->binary->newproc_probe : &target->newproc_probe;
+	char link[64], why[256] = "no such probe point in this Go version";
+
+	target->spans_seen = true;
+	if (*probe >= 0)
+		return;
+	process_get_executable_link(target->process, link, sizeof(link));
+	if (attach_newproc(t->config.capture, info, t->shared_probes ? -1 : target->pid, link,
+			   probe, why, sizeof(why)))
+		log_warn(t->config.log,
+			 "pid %d: goroutines do not inherit their creator's span: %s", target->pid,
+			 why);
+}
+
+void targets_refresh(struct targets *t)
+{
+	struct entry *e, *next;
+
+	HASH_ITER (hh, t->entries, e, next) {
+		struct target *target = &e->target;
+
+		if (target->generation && !target->spans_seen &&
+		    capture_has_started_spans(t->config.capture, target->pid))
+			attach_newproc_probe(t, target);
+	}
+}
+
+void targets_prepare(struct targets *t, const char *program)
+{
+	struct binary *binary = NULL;
+	struct block_cache *cache = NULL;
+	char why[256];
+	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 || !t->config.options->probes)
+		goto out;
+	if (block_cache_open(1 << 20, &cache) ||
+	    binary_store_get(t->config.store, fd, cache, &binary) || !binary->go)
+		goto out;
+	gobinary_set_cache(binary->go, t->config.cache);
+	if (attach_has_start(gobinary_get_info(binary->go)) && binary->start_probe < 0 &&
+	    attach_start(t->config.capture, gobinary_get_info(binary->go), -1, program,
+			 &binary->start_probe, why, sizeof(why)))
+		log_warn(t->config.log, "%s: spans are not followed: %s", program, why);
+out:
+	binary_store_put(t->config.store, binary);
+	block_cache_close(cache);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void explain(struct targets *t, const struct target *target)
+{
+	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
+
+	if (!t->config.options->probes)
+		log_info(t->config.log, "pid %d: samples are not tagged: --probes off",
+			 target->pid);
+	else if (!info->has_sdk)
+		log_info(t->config.log,
+			 "pid %d: samples are not tagged: the program does not link the "
+			 "OpenTelemetry SDK (go.opentelemetry.io/otel/sdk)",
+			 target->pid);
+	else if (!attach_has_start(info))
+		log_warn(t->config.log,
+			 "pid %d: samples are not tagged: no known span start in this SDK version",
+			 target->pid);
+	else
+		log_info(t->config.log,
+			 "pid %d: no span has started yet: no traffic, no TracerProvider set "
+			 "(otel.SetTracerProvider), or nothing sampled",
+			 target->pid);
+}
+
+void targets_explain(struct targets *t, uint64_t now_ns)
+{
+	struct entry *e, *next;
+
+	HASH_ITER (hh, t->entries, e, next) {
+		struct target *target = &e->target;
+
+		if (!target->generation || e->explained || target->spans_seen ||
+		    (!target->named && !t->config.options->verbose))
+			continue;
+		if (now_ns - target->attached_ns < EXPLAIN_AFTER_NS &&
+		    gobinary_get_info(target->binary->go)->has_sdk)
+			continue;
+		e->explained = true;
+		explain(t, target);
+	}
+}
+
+size_t targets_count(const struct targets *t)
+{
+	return HASH_COUNT(t->entries);
+}
+
+size_t targets_refused(const struct targets *t)
+{
+	return t->refused;
+}

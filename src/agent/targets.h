@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The profiled processes: which they are, what was attached to them, when they end. */
+#ifndef AGENT_TARGETS_H
+#define AGENT_TARGETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "process/identity.h"
+
+struct binary;
+struct binary_store;
+struct block_cache;
+struct capture;
+struct loaded;
+struct loader;
+struct log;
+struct options;
+struct process;
+struct process_record;
+struct symbolizer;
+struct targets;
+
+struct target {
+	pid_t pid;
+	uint32_t generation; /* 0: still being read */
+	bool named;	     /* by --pid or as the COMMAND: its absence is an error */
+	struct process *process;
+	struct binary *binary;
+	uint64_t bias;
+	struct identity identity;
+	int start_probe, newproc_probe; /* of this process alone; -1 none */
+	bool spans_seen;
+	uint64_t attached_ns;
+	/* The resource's handle in the profile of a window, by the window's number. */
+	uint64_t window;
+	uint32_t resource;
+};
+
+struct targets_config {
+	const struct options *options;
+	const struct log *log;
+	struct capture *capture;
+	struct loader *loader;
+	struct binary_store *store;
+	struct symbolizer *symbolizer;
+	struct block_cache *cache; /* for look-ups on the loop's thread */
+};
+
+int targets_open(const struct targets_config *config, struct targets **out);
+void targets_close(struct targets *t);
+
+/* Wants a process: asks the loader for it. -EEXIST is no error and not returned. */
+int targets_add(struct targets *t, pid_t pid, bool named);
+/* Takes over what the loader read; attaches. Returns the target when it is profiled from now on. */
+struct target *targets_adopt(struct targets *t, struct loaded *loaded);
+void targets_on_exec(struct targets *t, const struct process_record *record);
+void targets_on_exit(struct targets *t, const struct process_record *record);
+/* By pid; NULL unknown. `generation` 0 finds one that is still being read too. */
+struct target *targets_find(struct targets *t, pid_t pid, uint32_t generation);
+/* Attaches the `go` probe where the start probe has fired since. */
+void targets_refresh(struct targets *t);
+/* Attaches probes of an executable before any process runs it (COMMAND). */
+void targets_prepare(struct targets *t, const char *program);
+/* Says, once a target, why nothing is tagged. */
+void targets_explain(struct targets *t, uint64_t now_ns);
+
+size_t targets_count(const struct targets *t);	 /* profiled or being read */
+size_t targets_refused(const struct targets *t); /* named ones that could not be profiled */
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Terminal properties by ioctl, and the live table by the two control sequences all know. */
+#include "agent/terminal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "report/report.h"
+
+#define LIVE_ROWS_MAX  12
+#define LIVE_BYTES_MAX (64 << 10)
+
+unsigned terminal_columns(int fd)
+{
+	struct winsize size;
+
+	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 0;
+}
+
+unsigned terminal_rows(int fd)
+{
+	struct winsize size;
+
+	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_row ? size.ws_row : 24;
+}
+
+bool terminal_has_color(int fd)
+{
+	const char *kind = getenv("TERM"), *no_color = getenv("NO_COLOR");
+
+	return isatty(fd) && kind && strcmp(kind, "dumb") && !(no_color && *no_color);
+}
+
+void live_clear(struct live *l)
+{
+	if (l->lines_drawn)
+		fprintf(stderr, "\033[%uA\r\033[J", l->lines_drawn);
+	l->lines_drawn = 0;
+}
+
+void live_draw(struct live *l, const struct profile *total)
+{
+	unsigned rows = terminal_rows(STDERR_FILENO);
+	struct report_options options = {
+		.color = terminal_has_color(STDERR_FILENO),
+		.columns = terminal_columns(STDERR_FILENO),
+	};
+	struct buffer text;
+
+	rows = rows > LIVE_ROWS_MAX + 2 ? LIVE_ROWS_MAX : rows - 2;
+	buffer_open(&text, LIVE_BYTES_MAX);
+	if (!report_live(total, &options, rows, &text)) {
+		live_clear(l);
+		for (size_t i = 0; i < text.size; i++)
+			l->lines_drawn += text.data[i] == '\n';
+		fwrite(text.data, 1, text.size, stderr);
+		fflush(stderr);
+	}
+	buffer_close(&text);
+}

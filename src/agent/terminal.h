@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a descriptor is for a person: a terminal, how wide, in color or not. */
+#ifndef AGENT_TERMINAL_H
+#define AGENT_TERMINAL_H
+
+#include <stdbool.h>
+
+struct profile;
+
+/* 0: not a terminal. */
+unsigned terminal_columns(int fd);
+unsigned terminal_rows(int fd);
+/* A terminal that is not "dumb", unless NO_COLOR is set. */
+bool terminal_has_color(int fd);
+
+/* The live table on stderr, drawn over its last state. */
+struct live {
+	unsigned lines_drawn;
+};
+void live_draw(struct live *l, const struct profile *total);
+/* Wipes the table, so that log lines and the report follow cleanly. */
+void live_clear(struct live *l);
+
+#endif
