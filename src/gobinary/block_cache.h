@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bounded pread of foreign files: 64 KiB blocks, least recently used go first, never mmap. */
+/* Bounded pread of foreign files: 8 KiB blocks, least recently used go first, never mmap. */
 #ifndef GOBINARY_BLOCK_CACHE_H
 #define GOBINARY_BLOCK_CACHE_H
 

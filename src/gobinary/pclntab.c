@@ -163,7 +163,7 @@ int pclntab_get_name(struct pclntab *t, const struct go_function *f, char *to, s
 
 	if (err)
 		return err;
-	return pclntab_read_string(t, t->header.names + (uint32_t)function.name, to, size);
+	return pclntab_read_name(t, (uint32_t)function.name, to, size);
 }
 
 int pclntab_get_sp_delta(struct pclntab *t, uint64_t address, int32_t *delta)

@@ -136,13 +136,14 @@ int pclntab_get_frames(struct pclntab *t, uint64_t address, struct go_frame *fra
 		    pclntab_pc_value(t, f.inline_index_table, f.function.entry, address, &index))
 			index = -1;
 		if (index < 0 || read_inlined_call(t, &f, (uint32_t)index, &call)) {
-			pclntab_get_name(t, &f.function, frame->function, sizeof(frame->function));
+			if (pclntab_read_name(t, (uint32_t)f.raw.name, frame->function,
+					      sizeof(frame->function)))
+				frame->function[0] = '\0';
 			frame->start_line = f.function.start_line;
 			frame->wrapper = f.function.flags & GO_WRAPPER;
 			break;
 		}
-		if (pclntab_read_string(t, t->header.names + call.name, frame->function,
-					sizeof(frame->function)))
+		if (pclntab_read_name(t, call.name, frame->function, sizeof(frame->function)))
 			frame->function[0] = '\0';
 		frame->start_line = call.start_line;
 		frame->wrapper = call.id && call.id == t->wrapper_id;

@@ -142,7 +142,7 @@ static int match_go_1_2(void *context, uint64_t entry, uint64_t end, uint64_t ha
 	size_t length;
 
 	if (pclntab_read_string(n->t, n->t->header.names + (uint32_t)f->name, name, sizeof(name)))
-		return 0;
+		return 0; /* unreadable, or longer than any wanted */
 	length = strlen(name);
 	if (length > MAX_NAME_BYTES)
 		return 0;

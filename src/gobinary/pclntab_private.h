@@ -66,8 +66,13 @@ int pclntab_read_entries(struct pclntab *t, uint64_t first, size_t count,
 			 struct pclntab_entry *entries);
 int pclntab_read_function(struct pclntab *t, uint64_t address, struct pclntab_function *out);
 uint32_t pclntab_flags(const struct pclntab *t, const struct pclntab_function *f);
-/* A NUL-terminated string of the file, cut at `size`. */
+/* A NUL-terminated string of the file; 1 when it was cut at `size`. */
 int pclntab_read_string(struct pclntab *t, uint64_t address, char *to, size_t size);
+/*
+ * The symbol at an offset of the name table. One that does not fit loses its type arguments first
+ * (as Go prints it in a traceback: "F[...]"), so that the method's name behind them stays.
+ */
+int pclntab_read_name(struct pclntab *t, uint32_t offset, char *to, size_t size);
 
 /*
  * A forward reader with a buffer of the caller's. `budget_bytes` bounds what a hostile table can

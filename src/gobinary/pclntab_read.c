@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bounded readers of the table's parts: entries, functions, strings, pc values, all of it. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,10 @@
 #define WALK_ENTRIES	   4096
 #define WALK_WINDOW_BYTES  ((size_t)262144)
 #define STRING_CHUNK	   128
-#define PC_WINDOW_BYTES	   512
-#define WALK_MAX_BYTES	   ((uint64_t)1 << 30)
+/* Shapes of big structs: runtime.g's takes 1.3 KB. */
+#define LONGEST_NAME	4096
+#define PC_WINDOW_BYTES 512
+#define WALK_MAX_BYTES	((uint64_t)1 << 30)
 
 const uint8_t *pclntab_window_get(struct pclntab_window *w, uint64_t address, size_t size)
 {
@@ -151,6 +154,26 @@ int pclntab_read_string(struct pclntab *t, uint64_t address, char *to, size_t si
 		used += chunk;
 	}
 	to[used] = '\0';
+	return 1;
+}
+
+int pclntab_read_name(struct pclntab *t, uint32_t offset, char *to, size_t size)
+{
+	char whole[LONGEST_NAME], *open, *close;
+	uint64_t address = t->header.names + offset;
+	int cut = pclntab_read_string(t, address, to, size);
+
+	if (cut <= 0)
+		return cut;
+	cut = pclntab_read_string(t, address, whole, sizeof(whole));
+	if (cut < 0)
+		return cut;
+	open = strchr(whole, '[');
+	close = strrchr(whole, ']');
+	if (!open || !close || close < open)
+		return 0;
+	*open = '\0';
+	snprintf(to, size, "%s[...]%s", whole, close + 1);
 	return 0;
 }
 

@@ -1,0 +1,3 @@
+module symtruth
+
+go 1.18
