@@ -265,7 +265,7 @@ const char *kallsyms_find(const struct kallsyms *k, uint64_t address, uint64_t *
 		else
 			high = middle;
 	}
-	if (!low || offset > UINT32_MAX ||
+	if (!low || !(address >> 63) || offset > UINT32_MAX ||
 	    offset - k->symbols[low - 1].offset >= FUNCTION_BYTES_MAX)
 		return NULL;
 	low--;

@@ -56,6 +56,11 @@ static void test_find(void **state)
 	assert_null(kallsyms_find(k, 0, &start));
 	assert_null(kallsyms_find(k, UINT64_MAX, &start));
 	kallsyms_close(k);
+	/* The very last function must not reach over to user space. */
+	assert_int_equal(kallsyms_parse("ffffffffffffff80 T end\n", 23, &k), 0);
+	assert_name(k, 0xffffffffffffffff, "end", 0xffffffffffffff80);
+	assert_null(kallsyms_find(k, 0x10, &start));
+	kallsyms_close(k);
 }
 
 static void test_hidden(void **state)
