@@ -15,7 +15,7 @@ struct report_options {
 	unsigned columns;     /* of the terminal; 0: plain pipe, 100 wide */
 	size_t spans_max;     /* spans listed (10) */
 	size_t lines_max;     /* hottest lines under each (5) */
-	const char *trace_id; /* filters, hex or NULL */
+	const char *trace_id; /* filters, hex (the beginning suffices) or NULL */
 	const char *span_id;
 	const char *span_name;
 	const char *service;

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filters and groups the rows of a profile. */
+#include "report/report_view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/string_table.h"
+#include "spans/spans.h"
+
+const char *report_view_string(const struct report_view *v, uint32_t id)
+{
+	return string_table_get(v->strings, id);
+}
+
+uint64_t report_view_ns(const struct report_view *v, uint64_t samples)
+{
+	return samples * v->profile.period_ns;
+}
+
+void report_hex(const uint8_t *bytes, size_t count, char *to)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+}
+
+/* The service's name, else the executable's: what a person would call the process. */
+static uint32_t find_service(const struct report_view *v, const struct profile_resource *r)
+{
+	const struct profile_attribute *a;
+	uint32_t i, executable = 0;
+	const char *key;
+
+	for (i = 0; i < r->attribute_count; i++) {
+		a = &v->profile.attributes[r->first_attribute + i];
+		key = report_view_string(v, a->key);
+		if (!strcmp(key, "service.name"))
+			return a->value;
+		if (!strcmp(key, "process.executable.name"))
+			executable = a->value;
+	}
+	return executable;
+}
+
+static int find_services(struct report_view *v)
+{
+	size_t i;
+
+	v->services = calloc(v->profile.resource_count + 1, sizeof(*v->services));
+	if (!v->services)
+		return -ENOMEM;
+	for (i = 1; i < v->profile.resource_count; i++)
+		v->services[i] = find_service(v, &v->profile.resources[i]);
+	return 0;
+}
+
+/* `wanted` is the beginning of the ID in hex, in any case; all of it as a rule. */
+static bool is_id(const uint8_t *id, size_t size, const char *wanted)
+{
+	char hex[33];
+
+	report_hex(id, size, hex);
+	return !strncasecmp(hex, wanted, strlen(wanted));
+}
+
+static bool is_wanted(const struct report_view *v, const struct report_options *o,
+		      const struct profile_sample *sample)
+{
+	const struct span *span;
+
+	if (o->service && strcmp(report_view_string(v, v->services[sample->resource]), o->service))
+		return false;
+	if (!o->trace_id && !o->span_id && !o->span_name)
+		return true;
+	span = spans_get(v->spans, sample->span);
+	if (!span)
+		return false;
+	return (!o->trace_id || is_id(span->trace_id, sizeof(span->trace_id), o->trace_id)) &&
+	       (!o->span_id || is_id(span->span_id, sizeof(span->span_id), o->span_id)) &&
+	       (!o->span_name || !strcmp(report_view_string(v, span->name), o->span_name));
+}
+
+static int by_span(const void *left, const void *right, void *context)
+{
+	const struct profile_sample *samples = context;
+	const struct profile_sample *a = &samples[*(const uint32_t *)left];
+	const struct profile_sample *b = &samples[*(const uint32_t *)right];
+
+	if (a->span != b->span)
+		return a->span < b->span ? -1 : 1;
+	if (a->count != b->count)
+		return a->count > b->count ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static int choose(struct report_view *v, const struct report_options *o)
+{
+	const struct profile_sample *sample;
+	size_t i;
+
+	v->chosen = calloc(v->profile.sample_count + 1, sizeof(*v->chosen));
+	if (!v->chosen)
+		return -ENOMEM;
+	for (i = 1; i < v->profile.sample_count; i++) {
+		sample = &v->profile.samples[i];
+		v->all_samples += sample->count;
+		if (!is_wanted(v, o, sample))
+			continue;
+		v->chosen[v->chosen_count++] = (uint32_t)i;
+		v->chosen_samples += sample->count;
+		if (!sample->span) {
+			v->outside_rows++;
+			v->outside_samples += sample->count;
+		}
+	}
+	qsort_r(v->chosen, v->chosen_count, sizeof(*v->chosen), by_span,
+		(void *)v->profile.samples);
+	return 0;
+}
+
+static int by_samples(const void *left, const void *right)
+{
+	const struct span_sum *a = left, *b = right;
+
+	if (a->samples != b->samples)
+		return a->samples > b->samples ? -1 : 1;
+	return a->span < b->span ? -1 : a->span > b->span;
+}
+
+static int add_up(struct report_view *v)
+{
+	const struct profile_sample *sample;
+	struct span_sum *sum = NULL;
+	const struct span *span;
+	size_t i;
+
+	v->sums = calloc(v->chosen_count + 1, sizeof(*v->sums));
+	if (!v->sums)
+		return -ENOMEM;
+	for (i = v->outside_rows; i < v->chosen_count; i++) {
+		sample = &v->profile.samples[v->chosen[i]];
+		if (!sum || sum->span != sample->span) {
+			sum = &v->sums[v->sum_count++];
+			span = spans_get(v->spans, sample->span);
+			sum->span = sample->span;
+			sum->name = span ? span->name : 0;
+			sum->service = v->services[sample->resource];
+			sum->first = i;
+		}
+		sum->rows++;
+		sum->samples += sample->count;
+	}
+	qsort(v->sums, v->sum_count, sizeof(*v->sums), by_samples);
+	return 0;
+}
+
+int report_view_open(const struct profile *p, const struct report_options *options,
+		     struct report_view *out)
+{
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	profile_get_view(p, &out->profile);
+	out->strings = profile_get_strings(p);
+	out->spans = profile_get_spans(p);
+	out->filtered =
+		options->trace_id || options->span_id || options->span_name || options->service;
+	err = find_services(out);
+	if (!err)
+		err = choose(out, options);
+	if (!err)
+		err = add_up(out);
+	if (err)
+		report_view_close(out);
+	return err;
+}
+
+void report_view_close(struct report_view *v)
+{
+	free(v->sums);
+	free(v->chosen);
+	free(v->services);
+	memset(v, 0, sizeof(*v));
+}

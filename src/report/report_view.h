@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The samples a report speaks of: filtered, grouped by span, with sums. */
+#ifndef REPORT_REPORT_VIEW_H
+#define REPORT_REPORT_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+#include "report/report.h"
+
+struct spans;
+struct string_table;
+
+/* One span with its samples: chosen[first … first + rows). */
+struct span_sum {
+	uint32_t span;	  /* handle */
+	uint32_t name;	  /* string id */
+	uint32_t service; /* string id, 0 unknown */
+	size_t first, rows;
+	uint64_t samples;
+};
+
+struct report_view {
+	struct profile_view profile;
+	const struct string_table *strings;
+	const struct spans *spans;
+	uint32_t *services; /* string id of service.name, per resource */
+	uint32_t *chosen;   /* rows of profile.samples, by span: those without a span first */
+	size_t chosen_count;
+	size_t outside_rows; /* of chosen, without a span */
+	uint64_t all_samples, chosen_samples, outside_samples;
+	struct span_sum *sums; /* most samples first */
+	size_t sum_count;
+	bool filtered;
+};
+
+/* -ENOMEM. The profile is lent until close. */
+int report_view_open(const struct profile *p, const struct report_options *options,
+		     struct report_view *out);
+void report_view_close(struct report_view *v);
+
+const char *report_view_string(const struct report_view *v, uint32_t id);
+/* CPU time of that many samples, ns. */
+uint64_t report_view_ns(const struct report_view *v, uint64_t samples);
+
+/* Writes 2 × count hex digits and a NUL. */
+void report_hex(const uint8_t *bytes, size_t count, char *to);
+
+#endif

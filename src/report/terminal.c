@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The closing report: totals, spans, names, what lies outside spans, notes. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/string_table.h"
+#include "report/hot_list.h"
+#include "report/name_table.h"
+#include "report/paint.h"
+#include "report/report_view.h"
+#include "report/terminal_head.h"
+#include "spans/spans.h"
+
+#define SPANS_DEFAULT	  10
+#define LINES_DEFAULT	  5
+#define NAMES_LINES	  21
+#define TITLE_COLUMNS_MAX 120 /* farther apart, the eye loses the row */
+#define ID_LINE_COLUMNS	  66  /* "    trace " 32 "  span " 16, and a little */
+
+static void paint_section(const struct paint *p, const char *title, const char *remark)
+{
+	paint_end_line(p);
+	paint_text(p, PAINT_BOLD, title);
+	paint_end_line(p);
+	if (remark)
+		paint_wrapped(p, PAINT_DIM, remark, 0);
+}
+
+/* " 1. GET /cpu-heavy  shop          2,104 ms   7.1 %   208 samples" */
+static void paint_span_title(const struct paint *p, const struct report_view *v,
+			     const struct span_sum *sum, size_t rank)
+{
+	const char *name = report_view_string(v, sum->name);
+	const char *service = report_view_string(v, sum->service);
+	char ms[PAINT_NUMBER_MAX], share[PAINT_NUMBER_MAX], samples[PAINT_NUMBER_MAX];
+	char right[128], number[32];
+	size_t room, width, service_width;
+
+	snprintf(number, sizeof(number), "%2zu. ", rank);
+	snprintf(right, sizeof(right), "%s ms%9s%6s %s",
+		 paint_ms(report_view_ns(v, sum->samples), ms),
+		 paint_share(sum->samples, v->chosen_samples, share),
+		 paint_number(sum->samples, samples), sum->samples == 1 ? "sample " : "samples");
+	width = paint_width(right);
+	room = p->columns < TITLE_COLUMNS_MAX ? p->columns : TITLE_COLUMNS_MAX;
+	room = room > width + 6 ? room - width - 6 : 1;
+	if (!*name)
+		name = "(no name)";
+	paint_text(p, PAINT_PLAIN, number);
+	service_width = *service ? paint_width(service) + 3 : 0;
+	if (service_width && paint_width(name) + service_width <= room) {
+		paint_text(p, PAINT_BOLD, name);
+		paint_text(p, PAINT_PLAIN, " \xc2\xb7 ");
+		paint_cell(p, PAINT_PLAIN, service, room - paint_width(name) - 3, true);
+	} else {
+		paint_cell(p, PAINT_BOLD, name, room, true);
+	}
+	paint_spaces(p, 2);
+	paint_text(p, PAINT_BOLD, right);
+	paint_end_line(p);
+}
+
+static void paint_span_ids(const struct paint *p, const struct report_view *v,
+			   const struct span_sum *sum)
+{
+	const struct span *span = spans_get(v->spans, sum->span);
+	char trace_id[33], span_id[17];
+
+	if (!span)
+		return;
+	report_hex(span->trace_id, sizeof(span->trace_id), trace_id);
+	report_hex(span->span_id, sizeof(span->span_id), span_id);
+	paint_text(p, PAINT_PLAIN, "    trace ");
+	paint_text(p, PAINT_PLAIN, trace_id);
+	if (p->columns < ID_LINE_COLUMNS) {
+		paint_end_line(p);
+		paint_spaces(p, 2);
+	}
+	paint_text(p, PAINT_PLAIN, "  span ");
+	paint_text(p, PAINT_PLAIN, span_id);
+	paint_end_line(p);
+	if (!span->sampled)
+		paint_wrapped(p, PAINT_DIM, "not sampled by the tracer: no trace backend has it",
+			      4);
+}
+
+static int paint_spans(const struct paint *p, const struct report_view *v,
+		       const struct report_options *options)
+{
+	size_t max = options->spans_max ? options->spans_max : SPANS_DEFAULT, i;
+	size_t lines = options->lines_max ? options->lines_max : LINES_DEFAULT;
+	const struct span_sum *sum;
+	int err = 0;
+
+	paint_section(p, "Spans with the most CPU",
+		      "self: CPU time on that very line \xc2\xb7 total: with all it called");
+	for (i = 0; !err && i < v->sum_count && i < max; i++) {
+		sum = &v->sums[i];
+		paint_end_line(p);
+		paint_span_title(p, v, sum, i + 1);
+		paint_span_ids(p, v, sum);
+		err = hot_list_paint(p, v, &v->chosen[sum->first], sum->rows, lines, i == 0);
+	}
+	return err;
+}
+
+static int paint_names(const struct paint *p, const struct report_view *v)
+{
+	const struct name_table_options table = {.lines_max = NAMES_LINES};
+
+	paint_section(p, "By span name",
+		      "p50, max: CPU of one span, over the spans that were seen on a CPU");
+	return name_table_paint(p, v, &table);
+}
+
+static int paint_outside(const struct paint *p, const struct report_view *v,
+			 const struct report_options *options)
+{
+	char ms[PAINT_NUMBER_MAX], share[PAINT_NUMBER_MAX], title[128];
+
+	snprintf(title, sizeof(title), "CPU outside any span: %s ms (%s)",
+		 paint_ms(report_view_ns(v, v->outside_samples), ms),
+		 paint_share(v->outside_samples, v->chosen_samples, share));
+	paint_section(p, title,
+		      "garbage collection, start-up, requests that are not traced, code that "
+		      "starts no span");
+	return hot_list_paint(p, v, v->chosen, v->outside_rows,
+			      options->lines_max ? options->lines_max : LINES_DEFAULT, true);
+}
+
+static int paint_all(const struct paint *p, const struct report_view *v,
+		     const struct report_options *options)
+{
+	int err = 0;
+
+	terminal_head_paint(p, v, options);
+	if (v->sum_count)
+		err = paint_spans(p, v, options);
+	if (!err && v->sum_count > 1)
+		err = paint_names(p, v);
+	if (!err && v->outside_samples)
+		err = paint_outside(p, v, options);
+	if (!err)
+		terminal_notes_paint(p, v);
+	return err;
+}
+
+static struct paint make_paint(const struct report_options *options, struct buffer *out)
+{
+	struct paint paint = {.out = out, .color = options->color, .columns = options->columns};
+
+	if (!paint.columns)
+		paint.columns = 100;
+	if (paint.columns < REPORT_COLUMNS_MIN)
+		paint.columns = REPORT_COLUMNS_MIN;
+	return paint;
+}
+
+int report_terminal(const struct profile *p, const struct report_options *options,
+		    struct buffer *out)
+{
+	struct paint paint = make_paint(options, out);
+	struct report_view view;
+	int err;
+
+	err = report_view_open(p, options, &view);
+	if (err)
+		return err;
+	err = paint_all(&paint, &view, options);
+	report_view_close(&view);
+	return err ? err : out->failed ? -ENOSPC : 0;
+}
+
+int report_live(const struct profile *p, const struct report_options *options, size_t rows,
+		struct buffer *out)
+{
+	const struct name_table_options table = {.lines_max = rows, .live = true};
+	struct paint paint = make_paint(options, out);
+	struct report_view view;
+	int err;
+
+	if (!rows)
+		return 0;
+	err = report_view_open(p, options, &view);
+	if (err)
+		return err;
+	err = name_table_paint(&paint, &view, &table);
+	report_view_close(&view);
+	return err ? err : out->failed ? -ENOSPC : 0;
+}
