@@ -95,7 +95,7 @@ func main() {
 	sort.Sort(byReport{2, 1})
 	func() { defer report() }()
 	func() {
-		for range 1 {
+		for i := 0; i < 1; i++ {
 			func() { small(2) }()
 		}
 	}()
