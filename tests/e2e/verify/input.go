@@ -44,6 +44,7 @@ type slot struct {
 type span struct {
 	ID    string   `json:"span"`
 	Trace string   `json:"trace"`
+	Tid   int32    `json:"tid"` // of the thread that started it
 	Start [2]int64 `json:"start"`
 	End   [2]int64 `json:"end"`
 }

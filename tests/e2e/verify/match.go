@@ -19,7 +19,8 @@ type tally struct {
 
 	older     int // the span had begun before the first sample (plus the settling time)
 	scheduler int // in a slot's time, but on no goroutine
-	between   int // not in any slot: Start, End, goroutine switches, the runtime's own threads
+	idle      int // not in any slot and on no goroutine: the scheduler, the runtime's threads
+	between   int // not in any slot: Start, End and what goroutines do before and after work
 	nearby    int // of these: tagged with a span that was open there
 	unknown   int // IDs the program never issued
 
@@ -81,15 +82,19 @@ func (t *tally) add(known *truth, s *sample, from int64) {
 }
 
 // addBetween judges a sample outside all slots: it may carry a span only where one was open that
-// belongs to the work before or after it on this thread.
+// belongs to the work before or after it on this thread, or was started there.
 func (t *tally) addBetween(known *truth, s *sample, list []slot, next int) {
+	if onScheduler(s.stack) {
+		t.addIdle(s)
+		return
+	}
 	if s.Span == "" {
 		t.between++
 		return
 	}
 	issued := known.spans[s.Span]
 	open := s.Time >= issued.Start[0] && (issued.End[1] == 0 || s.Time <= issued.End[1])
-	near := next > 0 && list[next-1].Trace == s.Trace ||
+	near := issued.Tid == s.Tid || next > 0 && list[next-1].Trace == s.Trace ||
 		next < len(list) && list[next].Trace == s.Trace
 	if open && near {
 		t.between++
@@ -98,6 +103,19 @@ func (t *tally) addBetween(known *truth, s *sample, list []slot, next int) {
 	}
 	t.wrong++
 	t.explain("between slots: a span that was not open there (leaf %s)", leafOf(s))
+}
+
+// addIdle judges a sample of a thread on which no goroutine ran: it works for no span.
+func (t *tally) addIdle(s *sample) {
+	t.idle++
+	t.outside++
+	if s.Span != "" {
+		t.wrong++
+		t.explain("on no goroutine, between slots: a span (leaf %s)", leafOf(s))
+		return
+	}
+	t.right++
+	t.outsideRight++
 }
 
 func leafOf(s *sample) string {

@@ -9,6 +9,7 @@ import "math"
 type line struct {
 	n           int
 	slope       float64
+	uncertainty float64 // standard error of the slope
 	correlation float64
 }
 
@@ -25,6 +26,10 @@ func fit(x, y []float64) line {
 	result := line{n: len(x)}
 	if xx > 0 {
 		result.slope = xy / xx
+	}
+	if n > 1 && xx > 0 {
+		residual := yy - 2*result.slope*xy + result.slope*result.slope*xx
+		result.uncertainty = math.Sqrt(max(residual, 0) / (n - 1) / xx)
 	}
 	if d := (n*xx - sx*sx) * (n*yy - sy*sy); d > 0 {
 		result.correlation = (n*xy - sx*sy) / math.Sqrt(d)

@@ -102,12 +102,15 @@ func TestRegression(t *testing.T) {
 	}
 	counts := match(k, samples, 0)
 	got := regress(k, counts, samples[0].Time, samples[len(samples)-1].Time, period)
-	if got.n != 2 || got.slope < 0.9999 || got.slope > 1.0001 || got.correlation < 0.9999 {
+	if got.n != 2 || got.slope < 0.9999 || got.slope > 1.0001 || got.correlation < 0.9999 ||
+		got.uncertainty > 1e-6 {
 		t.Errorf("%+v", got)
 	}
 	counts.perSpan[spanB] = 150
 	got = regress(k, counts, samples[0].Time, samples[len(samples)-1].Time, period)
-	if got.slope < 0.54 || got.slope > 0.56 { // (100·100 + 300·150) / (100² + 300²)
+	// (100·100 + 300·150) / (100² + 300²); residuals 45 and −15.
+	if got.slope < 0.5499 || got.slope > 0.5501 || got.uncertainty < 0.1499 ||
+		got.uncertainty > 0.1501 {
 		t.Errorf("%+v", got)
 	}
 }

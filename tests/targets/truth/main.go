@@ -92,7 +92,7 @@ func work(workers int, limit time.Duration) {
 	go endOthers(ends, &ending)
 	for i := range workers {
 		running.Add(1)
-		w := &worker{unit: 2 + float64(i%8), pool: pool, ends: ends,
+		w := &worker{unit: 3 + 1.5*float64(i%8), pool: pool, ends: ends,
 			done: make(chan struct{}), stop: &stop}
 		go w.loop(&running)
 	}
@@ -167,8 +167,8 @@ func write(path string) error {
 	}
 	fmt.Fprintf(out, "%s\n", line)
 	for _, s := range spans[:spanCount.Load()] {
-		fmt.Fprintf(out, `{"span":"%s","trace":"%s","start":[%d,%d],"end":[%d,%d]}`+"\n",
-			s.span, s.trace, s.startBegin, s.startEnd, s.endBegin, s.endEnd)
+		fmt.Fprintf(out, `{"span":"%s","trace":"%s","tid":%d,"start":[%d,%d],"end":[%d,%d]}`+"\n",
+			s.span, s.trace, s.tid, s.startBegin, s.startEnd, s.endBegin, s.endEnd)
 	}
 	for _, s := range slots[:slotCount.Load()] {
 		fmt.Fprintf(out, `{"kind":%d,"tid":%d,"begin":%d,"finish":%d,"cpu":%d,"span":"%s",`+

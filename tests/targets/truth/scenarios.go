@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
@@ -35,7 +36,7 @@ func start(ctx context.Context) (context.Context, started) {
 	} else {
 		dropped.Add(1)
 	}
-	*s.record = spanRecord{startBegin: begin, startEnd: end,
+	*s.record = spanRecord{startBegin: begin, startEnd: end, tid: int32(syscall.Gettid()),
 		trace: span.SpanContext().TraceID(), span: span.SpanContext().SpanID()}
 	return ctx, s
 }

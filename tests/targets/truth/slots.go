@@ -37,6 +37,7 @@ type spanRecord struct {
 	startBegin, startEnd, endBegin, endEnd int64
 	trace                                  trace.TraceID
 	span                                   trace.SpanID
+	tid                                    int32 // of the thread that started it
 }
 
 // Records live in tables of a size set at start: nothing grows while samples are taken. What does
