@@ -24,7 +24,7 @@ struct sender_stats {
 	uint64_t samples_dropped;
 	uint64_t profiles_rejected; /* by a partial_success; their requests count as ok */
 	uint64_t bytes_sent;	    /* on the wire, compressed */
-	char last_error[256];
+	char last_error[256];	    /* of the last failure, also one that a retry made good */
 };
 
 /*

@@ -55,6 +55,11 @@ static void judge_failure(const struct sender_result *r, struct sender_outcome *
 	out->verdict = out->not_http || is_permanent(r->rc) ? SENDER_REFUSED : SENDER_RETRY;
 	if (out->not_http)
 		snprintf(out->reason, sizeof(out->reason), "the answer is not HTTP");
+	else if (r->rc == CURLE_WRITE_ERROR)
+		snprintf(out->reason, sizeof(out->reason), "the answer is too long to be OTLP");
+	else if (r->rc == CURLE_SSL_CONNECT_ERROR)
+		snprintf(out->reason, sizeof(out->reason),
+			 "%s (does the receiver speak plain HTTP? then use http://)", words);
 	else
 		snprintf(out->reason, sizeof(out->reason), "%s", words);
 }

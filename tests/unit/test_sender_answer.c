@@ -156,6 +156,13 @@ static void words(void **state)
 	assert_string_equal(out.reason, "HTTP 307 (redirects are not followed)");
 	out = judge(CURLE_HTTP2, 0, NULL, 0, "");
 	assert_string_equal(out.reason, "the answer is not HTTP");
+	out = judge(CURLE_WRITE_ERROR, 200, NULL, 0, "");
+	assert_int_equal(out.verdict, SENDER_REFUSED);
+	assert_string_equal(out.reason, "the answer is too long to be OTLP");
+	out = judge(CURLE_SSL_CONNECT_ERROR, 0, NULL, 0, "");
+	assert_int_equal(out.verdict, SENDER_RETRY);
+	assert_string_equal(out.reason, "SSL connect error (does the receiver speak plain HTTP? "
+					"then use http://)");
 }
 
 int main(void)
