@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.."
 
 # The oldest that has an SDK we support, the one before the tables moved, and the newest.
 versions="local 1.21.13 1.25.0 1.27.3"
-[ "${SPANPROF_TIER:-}" != full ] || versions="$versions 1.18.10 1.19.13 1.20.14 1.22.12 1.23.12 1.24.13"
+[ "${SPANPROF_TIER:-}" != full ] || versions="$versions 1.18.10 1.20.14 1.22.12 1.23.12 1.24.13"
 [ $# = 0 ] || versions=$*
 
 scratch=$(mktemp -d)
