@@ -137,14 +137,15 @@ static inline struct profile *sample_profile(void)
 	const struct location *primes[] = {at[AT_COUNT], at[AT_MAIN]};
 	const struct location *report[] = {at[AT_KERNEL], at[AT_REPORT], at[AT_MAIN]};
 	const struct location *libc[] = {at[AT_LIBC], at[AT_MAIN]};
+	/* One by one: an initializer list may be evaluated in any order. */
+	uint32_t heavy = sample_span(p, 0xa1, 0xb1, "GET /cpu-heavy", shop, true);
+	uint32_t slow = sample_span(p, 0xa1, 0xb2, "GET /report; x", shop, true);
+	uint32_t unsampled = sample_span(p, 0xa1, 0xb3, "not sampled", shop, false);
+	uint32_t other = sample_span(p, 0xb2, 0xb1, "GET /cart", cart, true);
 	const struct sample_input samples[] = {
-		{primes, 2, false, shop, sample_span(p, 0xa1, 0x01, "GET /cpu-heavy", shop, true),
-		 50},
-		{report, 3, false, shop, sample_span(p, 0xa1, 0x02, "GET /report; x", shop, true),
-		 20},
-		{libc, 2, true, shop, 0, 5},
-		{primes, 2, false, shop, sample_span(p, 0xa1, 0x03, "not sampled", shop, false), 3},
-		{primes, 2, false, cart, sample_span(p, 0xb2, 0x01, "GET /cart", cart, true), 4},
+		{primes, 2, false, shop, heavy, 50}, {report, 3, false, shop, slow, 20},
+		{libc, 2, true, shop, 0, 5},	     {primes, 2, false, shop, unsampled, 3},
+		{primes, 2, false, cart, other, 4},
 	};
 	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
 		profile_add(p, &samples[i]);

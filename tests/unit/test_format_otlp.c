@@ -91,7 +91,7 @@ static void a_request_for_the_wire(void **state)
 	assert_int_equal(link->trace_id.len, 16);
 	assert_int_equal(link->trace_id.data[0], 0xa1);
 	assert_int_equal(link->span_id.len, 8);
-	assert_int_equal(link->span_id.data[7], 0x01);
+	assert_int_equal(link->span_id.data[7], 0xb1);
 	assert_int_equal(d->n_link_table, 4);
 	assert_int_equal(d->n_stack_table, 4);
 	assert_int_equal(d->n_location_table, 6);

@@ -79,7 +79,7 @@ static void a_file_reads_back_whole(void **state)
 	span = spans_get(profile_get_spans(p), v.samples[i].span);
 	assert_string_equal(text(p, span->name), "GET /cpu-heavy");
 	assert_int_equal(span->trace_id[0], 0xa1);
-	assert_int_equal(span->span_id[0], 0x01);
+	assert_int_equal(span->span_id[0], 0xb1);
 	assert_int_equal(span->samples, 50);
 	assert_int_equal(span->value_ns, 50 * (uint64_t)SAMPLE_PERIOD_NS);
 	assert_int_equal(span->resource, v.samples[i].resource);

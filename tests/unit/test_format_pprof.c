@@ -73,7 +73,7 @@ static void samples_and_labels(void **state)
 	assert_int_equal(first->value[0], 50);
 	assert_int_equal(first->value[1], 50 * (int64_t)SAMPLE_PERIOD_NS);
 	assert_string_equal(label(m, first, "trace_id"), "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1");
-	assert_string_equal(label(m, first, "span_id"), "0101010101010101");
+	assert_string_equal(label(m, first, "span_id"), "b1b1b1b1b1b1b1b1");
 	assert_string_equal(label(m, first, "span_name"), "GET /cpu-heavy");
 	assert_string_equal(label(m, first, "service"), "shop");
 	outside = m->sample[2];

@@ -182,7 +182,7 @@ static void merges_by_value(void **state)
 	assert_int_equal(profile_open(&config, SAMPLE_START_NS + 5, &a), 0);
 	/* Another order of strings, resources and spans than in b. */
 	sample_resource(a, "cart", 18);
-	assert_int_equal(sample_span(a, 0xb2, 0x01, "old name", 1, true), 1);
+	assert_int_equal(sample_span(a, 0xb2, 0xb1, "old name", 1, true), 1);
 	assert_int_equal(profile_merge(a, b), 0);
 	assert_int_equal(profile_merge(a, b), 0);
 	profile_get_view(a, &v);
