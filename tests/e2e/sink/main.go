@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command sink receives OTLP profiles over HTTP on the loopback and checks each request; with
+// "check FILE..." it checks files. One line of JSON per request or file; exit 1 on any problem.
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "check" {
+		os.Exit(checkFiles(os.Args[2:]))
+	}
+	var s server
+	listen := flag.String("listen", "127.0.0.1:0", "address; the first line printed tells the port")
+	flag.StringVar(&s.directory, "dir", "", "keep every request there, uncompressed")
+	flag.IntVar(&s.status, "status", 200, "HTTP status of the answers")
+	flag.IntVar(&s.times, "times", -1, "answer badly so often, then well; -1 always")
+	flag.BoolVar(&s.garbage, "garbage", false, "answer 200 with what is no protobuf")
+	flag.StringVar(&s.partial, "partial", "", "answer 200 with this partial_success message")
+	flag.StringVar(&s.retryAfter, "retry-after", "", "Retry-After of bad answers")
+	flag.DurationVar(&s.delay, "delay", 0*time.Second, "wait before every answer")
+	flag.Parse()
+	if err := s.run(*listen); err != nil {
+		fmt.Fprintln(os.Stderr, "sink:", err)
+		os.Exit(1)
+	}
+}
+
+func checkFiles(paths []string) int {
+	code := 0
+	if len(paths) == 0 {
+		fmt.Fprintln(os.Stderr, "usage: sink check FILE...")
+		return 2
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "sink:", err)
+			code = 1
+			continue
+		}
+		result := checkRequest(data)
+		result.File = filepath.Base(path)
+		fmt.Println(result.line())
+		if len(result.Problems) > 0 {
+			code = 1
+		}
+	}
+	return code
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// The HTTP side: takes requests as a Collector does, and answers well or badly as told.
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/profiles/v1development"
+	"google.golang.org/protobuf/proto"
+)
+
+// Receivers refuse larger messages by default.
+const bodyMax = 4 << 20
+
+type server struct {
+	directory, partial, retryAfter string
+	status, times                  int
+	garbage                        bool
+	delay                          time.Duration
+
+	mutex    sync.Mutex // guards what follows and the order of lines
+	requests int
+	problems int
+}
+
+func (s *server) run(address string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		return errors.New("only loopback addresses")
+	}
+	fmt.Println(listener.Addr())
+	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1development/profiles", s.export)
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		<-stop.Done()
+		_ = web.Shutdown(context.Background())
+	}()
+	if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.problems > 0 {
+		return fmt.Errorf("%d of %d requests had problems", s.problems, s.requests)
+	}
+	return nil
+}
+
+// readBody gives the message and the bytes it took on the wire.
+func readBody(request *http.Request) ([]byte, int, error) {
+	wire, err := io.ReadAll(io.LimitReader(request.Body, bodyMax+1))
+	if err != nil {
+		return nil, 0, err
+	}
+	switch encoding := request.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+		return wire, len(wire), nil
+	case "gzip":
+		reader, err := gzip.NewReader(bytes.NewReader(wire))
+		if err != nil {
+			return nil, 0, err
+		}
+		data, err := io.ReadAll(io.LimitReader(reader, bodyMax+1))
+		return data, len(wire), err
+	default:
+		return nil, 0, fmt.Errorf("content encoding %q", encoding)
+	}
+}
+
+func checkHeaders(header http.Header) []string {
+	var problems []string
+	for name, want := range map[string]string{
+		"Content-Type":                      "application/x-protobuf",
+		"OTLP-Profiles-Development-Version": "1",
+	} {
+		if got := header.Get(name); got != want {
+			problems = append(problems, fmt.Sprintf("header %s is %q", name, got))
+		}
+	}
+	return problems
+}
+
+func (s *server) export(w http.ResponseWriter, request *http.Request) {
+	var result figures
+	data, wire, err := readBody(request)
+	if err == nil {
+		result = checkRequest(data)
+		result.WireBytes = wire
+		end := time.Unix(0, int64(result.TimeUnixNano+result.DurationNano))
+		age := time.Since(end).Seconds()
+		result.AgeSeconds = &age
+	} else {
+		result.Problems = append(result.Problems, err.Error())
+	}
+	if len(data) > bodyMax {
+		result.Problems = append(result.Problems, "larger than 4 MiB")
+	}
+	result.Problems = append(result.Problems, checkHeaders(request.Header)...)
+	bad := s.record(&result, data)
+	select {
+	case <-time.After(s.delay):
+	case <-request.Context().Done():
+		return
+	}
+	s.answer(w, &result, bad)
+}
+
+// record prints and keeps the request; whether it is to be answered badly.
+func (s *server) record(result *figures, data []byte) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.requests++
+	result.Request = s.requests
+	if s.directory != "" {
+		path := filepath.Join(s.directory, fmt.Sprintf("request-%04d.otlp", s.requests))
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			result.Problems = append(result.Problems, err.Error())
+		}
+	}
+	if len(result.Problems) > 0 {
+		s.problems++
+	}
+	fmt.Println(result.line())
+	return s.times < 0 || s.requests <= s.times
+}
+
+func (s *server) answer(w http.ResponseWriter, result *figures, bad bool) {
+	response := &collector.ExportProfilesServiceResponse{}
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	switch {
+	case len(result.Problems) > 0:
+		http.Error(w, result.Problems[0], http.StatusBadRequest)
+		return
+	case bad && s.garbage:
+		_, _ = w.Write([]byte("\xff\xff<html>\x1b[31mnot OTLP</html>"))
+		return
+	case bad && s.status != http.StatusOK:
+		if s.retryAfter != "" {
+			w.Header().Set("Retry-After", s.retryAfter)
+		}
+		w.WriteHeader(s.status)
+		return
+	case s.partial != "":
+		response.PartialSuccess = &collector.ExportProfilesPartialSuccess{
+			RejectedProfiles: 1,
+			ErrorMessage:     s.partial,
+		}
+	}
+	body, err := proto.Marshal(response)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, _ = w.Write(body)
+}
