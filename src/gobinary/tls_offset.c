@@ -17,11 +17,15 @@
 /* Real servers link some KiB of thread-local data. */
 #define MAX_OFFSET (1 << 20)
 
-/* The DT_RELA table: its file offset and number of entries; 0 when there is none. */
-static uint64_t find_table(struct elf_image *image, uint64_t *offset)
+struct tables { /* of PT_DYNAMIC; 0: none */
+	uint64_t relocations, relocation_bytes;
+	uint64_t symbols;
+};
+
+static struct tables find_tables(struct elf_image *image)
 {
 	uint64_t entries = image->dynamic.file_size / sizeof(Elf64_Dyn);
-	uint64_t address = 0, size = 0;
+	struct tables t = {0};
 
 	for (uint64_t i = 0; i < entries && i < MAX_DYNAMIC; i++) {
 		Elf64_Dyn d;
@@ -31,23 +35,49 @@ static uint64_t find_table(struct elf_image *image, uint64_t *offset)
 		    d.d_tag == DT_NULL)
 			break;
 		if (d.d_tag == DT_RELA)
-			address = d.d_un.d_ptr;
+			t.relocations = d.d_un.d_ptr;
 		else if (d.d_tag == DT_RELASZ)
-			size = d.d_un.d_val;
+			t.relocation_bytes = d.d_un.d_val;
+		else if (d.d_tag == DT_SYMTAB)
+			t.symbols = d.d_un.d_ptr;
 	}
-	if (!address || elf_image_offset_of(image, address, offset))
-		return 0;
-	size /= sizeof(Elf64_Rela);
-	return size < MAX_ENTRIES ? size : MAX_ENTRIES;
+	return t;
+}
+
+/*
+ * What a relocation adds to the start of the TLS block. runtime.tlsg may be a dynamic symbol
+ * (Debian's dockerd); one that another module defines is not ours.
+ */
+static int resolve(struct elf_image *image, const struct tables *t, const Elf64_Rela *r,
+		   int64_t *offset)
+{
+	Elf64_Sym symbol = {0};
+	int err = 0;
+
+	if (ELF64_R_SYM(r->r_info)) {
+		err = elf_image_read(image, t->symbols + ELF64_R_SYM(r->r_info) * sizeof(symbol),
+				     &symbol, sizeof(symbol));
+		if (!err && (!t->symbols || symbol.st_shndx == SHN_UNDEF ||
+			     ELF64_ST_TYPE(symbol.st_info) != STT_TLS))
+			err = -EINVAL;
+	}
+	if (!err)
+		*offset = (int64_t)((uint64_t)tls_arch_block_offset(elf_image_get_tls(image)) +
+				    symbol.st_value + (uint64_t)r->r_addend);
+	return err;
 }
 
 /* The thread-local relocation of `place`. The few that are no R_*_RELATIVE stand at the end. */
-static int find_relocation(struct elf_image *image, uint64_t place, int64_t *addend)
+static int find_relocation(struct elf_image *image, uint64_t place, int64_t *offset)
 {
+	struct tables tables = find_tables(image);
 	Elf64_Rela *entries = malloc(WALK_ENTRIES * sizeof(*entries));
-	uint64_t table = 0, left = find_table(image, &table);
+	uint64_t left = tables.relocation_bytes / sizeof(*entries), table = 0;
 	int err = entries ? -ENOENT : -ENOMEM;
 
+	if (!tables.relocations || elf_image_offset_of(image, tables.relocations, &table))
+		left = 0;
+	left = left < MAX_ENTRIES ? left : MAX_ENTRIES;
 	while (err == -ENOENT && left) {
 		size_t n = left < WALK_ENTRIES ? (size_t)left : WALK_ENTRIES;
 
@@ -55,14 +85,10 @@ static int find_relocation(struct elf_image *image, uint64_t place, int64_t *add
 		if (elf_image_read_file(image, table + left * sizeof(*entries), entries,
 					n * sizeof(*entries)))
 			err = -EINVAL;
-		for (size_t i = 0; err == -ENOENT && i < n; i++) {
-			if (entries[i].r_offset != place ||
-			    ELF64_R_TYPE(entries[i].r_info) != tls_arch_relocation)
-				continue;
-			/* A symbol would be another module's; runtime.tlsg is local. */
-			err = ELF64_R_SYM(entries[i].r_info) ? -EINVAL : 0;
-			*addend = entries[i].r_addend;
-		}
+		for (size_t i = 0; err == -ENOENT && i < n; i++)
+			if (entries[i].r_offset == place &&
+			    ELF64_R_TYPE(entries[i].r_info) == tls_arch_relocation)
+				err = resolve(image, &tables, &entries[i], offset);
 	}
 	free(entries);
 	return err;
@@ -70,14 +96,11 @@ static int find_relocation(struct elf_image *image, uint64_t place, int64_t *add
 
 static int read_memory(struct elf_image *image, uint64_t place, int64_t *offset)
 {
-	int64_t addend;
 	uint64_t word;
-	int err = find_relocation(image, place, &addend);
+	int err = find_relocation(image, place, offset);
 
-	if (!err) {
-		*offset = tls_arch_block_offset(elf_image_get_tls(image)) + addend;
+	if (!err)
 		return 0;
-	}
 	/* A static executable has the final value in the file. */
 	if (err != -ENOENT || elf_image_read(image, place, &word, sizeof(word)) || !word)
 		return -ENOENT;

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A Go program with the SDK linked in, as far as gobinary looks at one; see go_image.h. */
+#ifndef UNIT_GO_PROGRAM_H
+#define UNIT_GO_PROGRAM_H
+
+#include <stdio.h>
+
+#include "go_image.h"
+
+#if defined(__aarch64__)
+
+/* ldr x16, [x28, 16]; cmp sp, x16; b.ls +8; ret; bl (of a call that does not matter) */
+#define GO_PROGRAM_PROLOGUE                                                                        \
+	"\x90\x0b\x40\xf9\xff\x63\x30\xeb\x49\x00\x00\x54\xc0\x03\x5f\xd6\x1f\x20\x03\xd5"
+#define GO_PROGRAM_BRANCH 8					   /* bytes before the branch */
+#define GO_PROGRAM_BODY	  "\xc0\x03\x5f\xd6\0\0\0\0\0\0\0\0\0\0\0" /* ret */
+/* mrs x0, tpidr_el0; mov x27, 16; ldr x28, [x0, x27]; ret */
+#define GO_PROGRAM_LOAD_G "\x40\xd0\x3b\xd5\x1b\x02\x80\xd2\x1c\x68\x7b\xf8\xc0\x03\x5f\xd6"
+#define GO_PROGRAM_LOADER "runtime.load_g"
+#define GO_PROGRAM_TLS	  16
+
+static inline void go_program_put_call(struct go_image *m, uint64_t at, uint64_t target)
+{
+	go_image_put32(m, at, 0x94000000u | (((target - at) / 4) & 0x3ffffff));
+}
+
+#else
+
+/* cmp rsp, [r14+16]; jbe +2; push rbp; ret; nop */
+#define GO_PROGRAM_PROLOGUE "\x49\x3b\x66\x10\x76\x02\x55\xc3\x90"
+#define GO_PROGRAM_BRANCH   4
+/* ret, then int3 as Go pads */
+#define GO_PROGRAM_BODY	    "\xc3\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc"
+/* mov rcx, -8; mov rax, fs:[rcx]; ret */
+#define GO_PROGRAM_LOAD_G   "\x48\xc7\xc1\xf8\xff\xff\xff\x64\x48\x8b\x01\xc3"
+#define GO_PROGRAM_LOADER   "runtime.stackcheck"
+#define GO_PROGRAM_TLS	    (-8)
+
+static inline void go_program_put_call(struct go_image *m, uint64_t at, uint64_t target)
+{
+	go_image_put(m, at, "\xe8", 1);
+	go_image_put32(m, at + 1, (uint32_t)(target - at - 5));
+}
+
+#endif
+
+#define GO_PROGRAM_ASSEMBLY 4 /* funcFlag of an assembly function */
+
+struct go_program {
+	struct go_image image;
+	char names[3][256];
+	uint64_t span_pointer;
+	uint64_t runtime_trace_site, new_recording_site, with_value_site, runqput_site;
+	uint64_t systemstack, goexit, mstart;
+};
+
+/* A function that is nothing but 16 bytes with a return. */
+static inline uint64_t go_program_add(struct go_program *p, const char *name, uint8_t flags)
+{
+	return go_image_add_function(&p->image, name, flags, GO_PROGRAM_BODY, 16);
+}
+
+/* Offsets that no version has, so that a table cannot be mistaken for them. */
+static inline void go_program_add_types(struct go_program *p, const char *sdk_package)
+{
+	struct go_image *m = &p->image;
+	const struct go_image_field stack[] = {{"lo", 0, 0}, {"hi", 0, 8}};
+	const struct go_image_field sched[] = {{"sp", 0, 8}, {"pc", 0, 16}, {"bp", 0, 48}};
+	uint64_t stack_type = go_image_add_struct(m, NULL, NULL, 16, stack, 2, 0, false, NULL);
+	uint64_t sched_type = go_image_add_struct(m, NULL, NULL, 64, sched, 3, 0, false, NULL);
+	const struct go_image_field g[] = {{"stack", stack_type, 32}, {"m", 0, 64},
+					   {"sched", sched_type, 80}, {"syscallsp", 0, 160},
+					   {"syscallpc", 0, 168},     {"goid", 0, 240}};
+	const struct go_image_field mm[] = {{"g0", 0, 16}, {"gsignal", 0, 112}, {"curg", 0, 208}};
+	const struct go_image_field context[] = {
+		{"traceID", 0, 8}, {"spanID", 0, 24}, {"traceFlags", 0, 33}};
+	uint64_t context_type = go_image_add_struct(m, NULL, NULL, 64, context, 3, 0, false, NULL);
+	const struct go_image_field span[] = {
+		{"name", 0, 104}, {"endTime", 0, 152}, {"spanContext", context_type, 208}};
+
+	go_image_add_struct(m, "*runtime.g", "runtime", 320, g, 6, 0, false, NULL);
+	go_image_add_struct(m, "*runtime.m", "runtime", 320, mm, 3, 0, false, NULL);
+	go_image_add_struct(m, "*trace.recordingSpan", sdk_package, 300, span, 3, 0, false,
+			    &p->span_pointer);
+}
+
+static inline void go_program_fill(struct go_program *p, bool pie, const char *sdk_package,
+				   bool cgo)
+{
+	static const char *const methods[] = {"(*recordingSpan).runtimeTrace",
+					      "(*tracer).newRecordingSpan", "(*tracer).Start"};
+	struct go_image *m = &p->image;
+	uint64_t with_value, runqput;
+
+	memset(p, 0, sizeof(*p));
+	go_image_open(m, pie);
+	go_program_add_types(p, sdk_package);
+	for (size_t i = 0; i < 3; i++)
+		snprintf(p->names[i], sizeof(p->names[i]), "%s.%s", sdk_package, methods[i]);
+	go_program_add(p, "main.main", 0);
+	with_value = go_program_add(p, "context.WithValue", 0);
+	runqput = go_program_add(p, "runtime.runqput", 0);
+	p->runtime_trace_site =
+		GO_PROGRAM_BRANCH + go_image_add_function(m, p->names[0], 0, GO_PROGRAM_PROLOGUE,
+							  sizeof(GO_PROGRAM_PROLOGUE) - 1);
+	p->new_recording_site =
+		GO_PROGRAM_BRANCH + go_image_add_function(m, p->names[1], 0, GO_PROGRAM_PROLOGUE,
+							  sizeof(GO_PROGRAM_PROLOGUE) - 1);
+	p->with_value_site = go_program_add(p, p->names[2], 0);
+	go_program_put_call(m, p->with_value_site, with_value);
+	p->runqput_site = go_program_add(p, "runtime.newproc.func1", 0);
+	go_program_put_call(m, p->runqput_site, runqput);
+	/* An ABI wrapper and the assembly function bear one name. */
+	go_program_add(p, "runtime.systemstack", 0);
+	p->systemstack = go_program_add(p, "runtime.systemstack", GO_PROGRAM_ASSEMBLY);
+	go_image_add_function(m, GO_PROGRAM_LOADER, GO_PROGRAM_ASSEMBLY, GO_PROGRAM_LOAD_G,
+			      sizeof(GO_PROGRAM_LOAD_G) - 1);
+	p->goexit = go_program_add(p, "runtime.goexit", GO_PROGRAM_ASSEMBLY | 1);
+	p->mstart = go_program_add(p, "runtime.mstart", GO_PROGRAM_ASSEMBLY | 1);
+	if (cgo)
+		go_program_add(p, "crosscall2", GO_PROGRAM_ASSEMBLY);
+	go_image_put_pclntab(m);
+	go_image_put_module(m);
+}
+
+#endif
