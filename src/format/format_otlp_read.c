@@ -7,7 +7,8 @@
 #include "format/otlp_tables.h"
 #include "profile/profile.h"
 
-#define INPUT_BYTES_MAX ((size_t)256 << 20)
+/* A minute of a busy host is some MiB; a hostile file costs at most some ten times its size. */
+#define INPUT_BYTES_MAX ((size_t)64 << 20)
 /* ExportProfilesServiceRequest.dictionary */
 #define FIELD_DICTIONARY 2
 

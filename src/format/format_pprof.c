@@ -44,6 +44,7 @@ static int64_t add_hex(struct encoder *e, const uint8_t *bytes, size_t size)
 	return text ? add_text(e, text) : 0;
 }
 
+/* All strings first and in order: a string id is then its index, and rows need no map. */
 static void add_texts(struct encoder *e)
 {
 	const struct string_table *strings = profile_get_strings(e->profile);
@@ -201,6 +202,7 @@ static void add_label(struct encoder *e, struct pointer_list *labels, int64_t ke
 	pointer_list_add(e->arena, labels, label);
 }
 
+/* The labels that go tool pprof -tagfocus and Pyroscope look for. */
 static void add_labels(struct encoder *e, const struct profile_sample *from, Pprof__Sample *m)
 {
 	const struct span *span = spans_get(profile_get_spans(e->profile), from->span);
@@ -225,6 +227,7 @@ static void add_labels(struct encoder *e, const struct profile_sample *from, Ppr
 	m->n_label = labels.count;
 }
 
+/* pprof has no larger values. */
 static int64_t as_value(unsigned __int128 value)
 {
 	return value < INT64_MAX ? (int64_t)value : INT64_MAX;

@@ -165,6 +165,10 @@ int32_t otlp_dictionary_truncated(struct otlp_dictionary *d)
 	return flag_attribute(d, OTLP_STACK_TRUNCATED, true, &d->truncated_at);
 }
 
+/*
+ * The functions from here on add an entry after those it refers to, so that a failed arena leaves
+ * no entry with a dangling index; whoever finishes the dictionary sees the failure.
+ */
 static int32_t mapping_index(struct otlp_dictionary *d, uint32_t handle)
 {
 	const struct profile_mapping *row = &d->view.mappings[handle];

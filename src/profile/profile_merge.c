@@ -81,6 +81,8 @@ static void merge_names(struct merge *m)
 	}
 }
 
+/* Locations before stacks, mappings and functions before locations: each needs the maps of those
+ * below it. */
 static uint32_t merge_location(struct merge *m, uint32_t from)
 {
 	struct profile_line lines[PROFILE_LINES_MAX];
@@ -170,6 +172,7 @@ static uint64_t scale(const struct merge *m, uint64_t count, uint64_t *carry_ns)
 	return (uint64_t)(value_ns / to_ns);
 }
 
+/* A span that found no room leaves its samples outside any span; the store counts it. */
 static void merge_samples(struct merge *m)
 {
 	uint64_t carry_ns = m->to->config.period_ns / 2; /* round to the nearest */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Small, since a profile has eleven tables and most files and windows fill few of them. */
 #define ROWS_FIRST 32
 /* The largest head a list may have (struct profile_location, with room to grow). */
 #define HEAD_BYTES_MAX 64
@@ -47,6 +48,7 @@ void *table_row(const struct table *t, uint32_t handle)
 	return t->rows + (size_t)handle * t->row_size;
 }
 
+/* Room for so many more rows; may move them, so row pointers end here. */
 static int make_room(struct table *t, size_t rows)
 {
 	size_t capacity = t->capacity;
@@ -73,6 +75,7 @@ static void append(struct table *t, const void *rows, size_t count)
 	t->count += count;
 }
 
+/* Rows beyond the key (counts) may differ. */
 static bool same_key(const void *owner, uint32_t handle, const void *key)
 {
 	const struct key *k = key;
