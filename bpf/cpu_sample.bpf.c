@@ -17,6 +17,7 @@ __u64 own_context = 0;
 struct scratch {
 	struct sample_record record;
 	__u64 words[RECORD_WORDS_MAX];
+	__u16 walked; /* frames of the last walk_chain */
 };
 
 /* One record under construction on each CPU; nothing else sees it. */
@@ -60,12 +61,30 @@ static __always_inline bool saved_user_registers(struct user_registers *to)
  */
 #define any_of(count) (*(const volatile __u16 *)&(count))
 
-/* Follows frame pointers from `fp`; appends return addresses at words[at] and counts them. */
-static __always_inline void walk_chain(struct scratch *s, __u32 at, __u64 fp, __u16 *counted)
+static __always_inline bool in_range(const struct target_range *range, __u64 address)
+{
+	return address - range->start < range->end - range->start;
+}
+
+/*
+ * Follows frame pointers from `fp`; appends return addresses at words[at] and counts them in
+ * walked. Stops at the frame of a signal handler's entry: behind it lies what the signal
+ * interrupted. `pc` is what executes above the first frame. Returns the address of that signal
+ * frame, or 0. Not static: the verifier then looks at the loop once, for any arguments.
+ */
+__noinline __u64 walk_chain(__u32 at, __u64 pc, __u64 fp)
 {
 	__u64 frame[2]; /* caller's frame pointer, return address */
-	__u32 count = 0;
+	struct target_process *target = current_target();
+	__u32 zero = 0, count = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	__u64 signal_frame = 0;
 
+	if (!s)
+		return 0;
+	s->walked = 0;
+	if (!target)
+		return 0;
 	for (; count < RECORD_CHAIN_MAX; count++) {
 		__u64 slot = at + count;
 
@@ -73,14 +92,20 @@ static __always_inline void walk_chain(struct scratch *s, __u32 at, __u64 fp, __
 		if (!fp || fp & 7 || slot >= RECORD_WORDS_MAX ||
 		    bpf_probe_read_user(frame, sizeof(frame), (void *)fp) || !frame[1])
 			break;
-		s->words[slot] = frame[1];
+		if (in_range(&target->signal_entries[0], pc) && count) {
+			signal_frame = fp + 8;
+			break;
+		}
+		pc = frame[1];
+		s->words[slot] = pc;
 		if (frame[0] <= fp) {
 			count++;
 			break;
 		}
 		fp = frame[0];
 	}
-	*counted = count;
+	s->walked = count;
+	return signal_frame;
 }
 
 /* A chain is whole when the leaf's caller is Go code and the last frame is an outermost one. */
@@ -97,7 +122,7 @@ static __always_inline bool chain_is_whole(const struct scratch *s, __u32 at, __
 	if (second < target->text_start || second >= target->text_end)
 		return false;
 	for (int i = 0; i < TARGET_TOP_FRAMES; i++)
-		if (last >= target->top_frames[i].start && last < target->top_frames[i].end)
+		if (in_range(&target->top_frames[i], last))
 			return true;
 	return false;
 }
@@ -217,11 +242,12 @@ static __always_inline __u64 read_goroutine(const struct target_process *target,
 		if (target->flags & TARGET_SPANS && record->goid)
 			look_up_span(target, curg, record);
 	}
+	if (curg)
+		*curg_limit = user_word(curg + target->g_stack_hi);
 	if (curg == g)
-		return user_word(g + target->g_stack_hi);
+		return *curg_limit;
 	record->flags |= SAMPLE_SYSTEM_STACK;
 	if (curg) {
-		*curg_limit = user_word(curg + target->g_stack_hi);
 		record->curg_fp = user_word(curg + target->g_sched_bp);
 		record->curg_sp = user_word(curg + target->g_syscall_sp);
 		if (record->curg_sp) {
@@ -235,20 +261,49 @@ static __always_inline __u64 read_goroutine(const struct target_process *target,
 	return user_word(g + target->g_stack_hi);
 }
 
+/*
+ * In a signal handler: the registers that the signal interrupted become the ones to go on with.
+ * At the handler's first instruction the frame still lies at SP.
+ */
+static __always_inline void take_interrupted(struct sample_record *record,
+					     const struct target_process *target,
+					     __u64 signal_frame)
+{
+	struct user_registers interrupted;
+
+	if (!signal_frame && (in_range(&target->signal_entries[0], record->pc) ||
+			      in_range(&target->signal_entries[1], record->pc)))
+		signal_frame = record->sp;
+	if (!signal_frame)
+		return;
+	if (record->flags & SAMPLE_SYSTEM_STACK)
+		record->curg_sp = 0; /* saved when it last left the CPU: not where it is now */
+	if (!signal_frame_registers(signal_frame, &interrupted))
+		return;
+	record->flags |= SAMPLE_SIGNAL;
+	record->curg_pc = interrupted.pc;
+	record->curg_sp = interrupted.sp;
+	record->curg_fp = interrupted.fp;
+}
+
 /* Fills the words behind the record; returns how many are used. */
 static __always_inline __u32 read_stacks(struct bpf_perf_event_data *ctx, struct scratch *s,
 					 const struct target_process *target, __u64 limit,
 					 __u64 curg_limit)
 {
 	struct sample_record *record = &s->record;
-	bool whole, on_system_stack = record->flags & SAMPLE_SYSTEM_STACK;
-	__u32 at = 0;
+	bool whole, two_stacks;
+	__u64 signal_frame;
+	__u32 at;
 
-	walk_chain(s, 0, record->fp, &record->chain_count);
-	at = any_of(record->chain_count);
+	signal_frame = walk_chain(0, record->pc, record->fp);
+	at = record->chain_count = any_of(s->walked);
 	whole = chain_is_whole(s, 0, at, target);
-	if (on_system_stack && record->curg_sp) {
-		walk_chain(s, at, record->curg_fp, &record->curg_count);
+	take_interrupted(record, target, signal_frame);
+	two_stacks = record->curg_sp;
+	if (two_stacks) {
+		walk_chain(at, record->curg_pc, record->curg_fp);
+		record->curg_count = any_of(s->walked);
 		whole = chain_is_whole(s, at, any_of(record->curg_count), target);
 		at += any_of(record->curg_count);
 	}
@@ -268,9 +323,9 @@ static __always_inline __u32 read_stacks(struct bpf_perf_event_data *ctx, struct
 		record->flags |= SAMPLE_DEEP;
 		count_event(EVENT_SAMPLES_DEEP);
 	}
-	record->stack_count = copy_stack(s, at, record->sp, limit, !whole && !on_system_stack);
+	record->stack_count = copy_stack(s, at, record->sp, limit, !whole && !two_stacks);
 	at += any_of(record->stack_count);
-	if (on_system_stack && record->curg_sp) {
+	if (two_stacks) {
 		record->curg_stack_count = copy_stack(s, at, record->curg_sp, curg_limit, !whole);
 		at += any_of(record->curg_stack_count);
 	}
@@ -283,8 +338,8 @@ static __always_inline void send(struct scratch *s, __u32 words)
 	__u64 waiting = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA);
 	__u64 size = bpf_ringbuf_query(&records, BPF_RB_RING_SIZE);
 
-	if (bytes > sizeof(*s))
-		bytes = sizeof(*s);
+	if (bytes > sizeof(s->record) + sizeof(s->words))
+		bytes = sizeof(s->record) + sizeof(s->words);
 	s->record.header.size_bytes = bytes;
 	if (bpf_ringbuf_output(&records, s, bytes,
 			       waiting > size / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))

@@ -33,6 +33,12 @@ static __always_inline __u64 thread_pointer(struct task_struct *task)
 /* Prologue `cmp; b.ls morestack`: taken when carry is clear or zero is set. */
 #define stack_check_branches(ctx) (!((ctx)->pstate & PSTATE_CARRY) || ((ctx)->pstate & PSTATE_ZERO))
 
+/* The signal frame lies above sigtramp's own frame, whose size is not known here. */
+static __always_inline bool signal_frame_registers(__u64 frame, struct user_registers *to)
+{
+	return false;
+}
+
 /* Go's ABIInternal argument registers. */
 #define GO_ARGUMENT_0(ctx) ((ctx)->regs[0])
 #define GO_ARGUMENT_1(ctx) ((ctx)->regs[1])

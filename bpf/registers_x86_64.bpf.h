@@ -34,6 +34,32 @@ static __always_inline __u64 thread_pointer(struct task_struct *task)
 /* Prologue `cmp; jbe morestack`: the branch is taken, the function will be entered again. */
 #define stack_check_branches(ctx) ((ctx)->eflags & (FLAG_CARRY | FLAG_ZERO))
 
+/* The general registers within the ucontext that the kernel puts on a signal's stack. */
+#define UCONTEXT_REGISTERS 40
+enum ucontext_register {
+	UCONTEXT_RBP = 10,
+	UCONTEXT_RSP = 15,
+	UCONTEXT_RIP = 16,
+	UCONTEXT_CS = 18
+};
+
+/*
+ * What a signal interrupted, when a signal frame lies at `frame`: the restorer's address, then the
+ * ucontext. A wrong guess is told by the code segment.
+ */
+static __always_inline bool signal_frame_registers(__u64 frame, struct user_registers *to)
+{
+	__u64 saved[UCONTEXT_CS + 1];
+
+	if (bpf_probe_read_user(saved, sizeof(saved), (void *)(frame + 8 + UCONTEXT_REGISTERS)) ||
+	    (saved[UCONTEXT_CS] & 0xffff) != USER_CS)
+		return false;
+	to->pc = saved[UCONTEXT_RIP];
+	to->sp = saved[UCONTEXT_RSP];
+	to->fp = saved[UCONTEXT_RBP];
+	return true;
+}
+
 /* Go's ABIInternal argument registers. */
 #define GO_ARGUMENT_0(ctx) ((ctx)->rax)
 #define GO_ARGUMENT_1(ctx) ((ctx)->rbx)

@@ -35,6 +35,7 @@ enum sample_flags {
 	SAMPLE_SPAN_UNREADABLE = 1
 				 << 7, /* span known, but its memory could not be read: unsettled */
 	SAMPLE_PENDING = 1 << 8,       /* executable not read yet: no goroutine, no span */
+	SAMPLE_SIGNAL = 1 << 10,       /* in a signal handler: curg_* are what it interrupted */
 	SAMPLE_NO_REGISTERS = 1 << 9,  /* user registers unknown: pc, sp, fp are 0 */
 };
 

@@ -113,6 +113,9 @@ static int read_functions(struct gobinary *b, const char *sdk_package)
 	SET_RANGE(info, asmcgocall, found[FUNCTION_ASMCGOCALL]);
 	SET_RANGE(info, cgocallback, found[FUNCTION_CGOCALLBACK]);
 	SET_RANGE(info, sigtramp, found[FUNCTION_SIGTRAMP]);
+	SET_RANGE(info, cgo_sigtramp, found[FUNCTION_CGO_SIGTRAMP]);
+	SET_RANGE(info, async_preempt, found[FUNCTION_ASYNC_PREEMPT]);
+	SET_RANGE(info, sigpanic, found[FUNCTION_SIGPANIC]);
 	SET_RANGE(info, goexit, found[FUNCTION_GOEXIT]);
 	return 0;
 }

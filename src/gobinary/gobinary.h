@@ -79,7 +79,12 @@ struct gobinary_info {
 	/* [start, end) of functions at which the unwinder changes stacks; 0 when absent. */
 	struct {
 		uint64_t start, end;
-	} systemstack, mcall, morestack, asmcgocall, cgocallback, sigtramp, goexit;
+	} systemstack, mcall, morestack, asmcgocall, cgocallback, sigtramp, cgo_sigtramp, goexit;
+	/* Functions that are "called" where no call stands: their return address executes itself.
+	 */
+	struct {
+		uint64_t start, end;
+	} async_preempt, sigpanic;
 };
 
 /* Duplicates `fd`; `cache` is lent. -ENOEXEC not ELF, -ENOENT not a Go program, -EINVAL, -ENOMEM.

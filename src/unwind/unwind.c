@@ -20,13 +20,14 @@ struct window {
 	size_t count;
 };
 
-/* Where one walk starts and what was captured for it. */
-struct start {
+/* Where a walk stands, and what was captured for it. */
+struct cursor {
 	uint64_t pc, sp, fp, lr;
 	bool exact;	 /* pc itself executes; else it is a return address */
 	bool hide_first; /* the first frame stands for a stack switch: a helper of the runtime */
+	size_t depth;	 /* frames stepped over by pcsp */
 	struct window window;
-	const __u64 *chain;
+	const __u64 *chain; /* return addresses along frame pointers from fp */
 	size_t chain_count;
 };
 
@@ -35,6 +36,7 @@ enum walk_end {
 	WALK_LOST,    /* no way on */
 	WALK_SWITCH,  /* at a function that changed stacks: go on at the goroutine's registers */
 	WALK_FOREIGN, /* left Go code for code that keeps no frame pointers */
+	WALK_SIGNAL,  /* at a signal handler's entry: go on at what it interrupted */
 	WALK_STOP,    /* at a function behind which saved registers mean nothing */
 };
 
@@ -84,8 +86,12 @@ static bool ends_walk(struct walker *w, uint64_t pc, enum walk_end *end)
 		*end = WALK_WHOLE;
 		return true;
 	}
-	if (IN(address, info->mcall) || IN(address, info->sigtramp)) {
-		*end = IN(address, info->mcall) ? WALK_WHOLE : WALK_STOP;
+	if (IN(address, info->sigtramp) || IN(address, info->cgo_sigtramp)) {
+		*end = WALK_SIGNAL;
+		return true;
+	}
+	if (IN(address, info->cgocallback)) {
+		*end = WALK_STOP;
 		return true;
 	}
 	if (IN(address, info->systemstack) || IN(address, info->asmcgocall) ||
@@ -136,75 +142,103 @@ static bool read_word(const struct window *window, uint64_t address, uint64_t *w
 }
 
 /* Code that is not Go's: its caller is only known by the chain, and only if it kept the frame. */
-static enum walk_end walk_foreign(struct walker *w, const struct start *start)
+static enum walk_end walk_foreign(struct walker *w, const struct cursor *c)
 {
-	emit(w, start->pc, true);
-	if (start->chain_count && in_text(w, start->chain[0]))
-		return follow_chain(w, start->chain, start->chain_count);
+	emit(w, c->pc, true);
+	if (c->chain_count && in_text(w, c->chain[0]))
+		return follow_chain(w, c->chain, c->chain_count);
 	if (w->info)
 		return WALK_FOREIGN;
-	return follow_chain(w, start->chain, start->chain_count);
+	return follow_chain(w, c->chain, c->chain_count);
 }
 
-/* One frame by pcsp. False: `*end` says how the walk ends; else pc, sp move to the caller. */
-static bool step(struct walker *w, const struct start *start, uint64_t *pc, uint64_t *sp,
-		 bool *exact, size_t depth, enum walk_end *end)
+/* Bytes of the frame at the cursor, by pcsp. */
+static bool frame_size(const struct walker *w, const struct cursor *c, uint64_t inside,
+		       struct go_function *function, uint32_t *size)
 {
-	uint64_t inside = *exact ? *pc : *pc - 1;
-	struct go_function function;
-	struct frame_rule rule;
-	int32_t size;
+	uint64_t pc = c->pc - w->bias;
+	int32_t delta;
 
-	if (!(depth == 0 && start->hide_first) && !emit(w, *pc, *exact)) {
+	if (pclntab_find_function(w->table, inside - w->bias, function) ||
+	    pclntab_get_sp_delta(w->table, pc < function->end ? pc : inside - w->bias, &delta) ||
+	    delta < 0)
+		return false;
+	*size = delta;
+	return true;
+}
+
+/* The return address executes itself: no call stands before it. */
+static bool is_injected(const struct walker *w, uint64_t pc)
+{
+	return IN(pc - w->bias, w->info->async_preempt) || IN(pc - w->bias, w->info->sigpanic);
+}
+
+/* Moves to the caller, past a frame of known size. False: `*end` says how the walk ends. */
+static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint32_t size,
+		      enum walk_end *end)
+{
+	bool injected = is_injected(w, inside), keeps_record;
+	struct frame_rule rule;
+
+	frame_rule_get(c->sp, size, &rule);
+	keeps_record = rule.frame_record && c->fp == rule.frame_record;
+	if (keeps_record && !injected) {
+		*end = follow_chain(w, c->chain, c->chain_count);
+		return false;
+	}
+	if (rule.in_link_register && c->depth == 0 && c->exact) {
+		c->pc = c->lr;
+	} else if (!read_word(&c->window, rule.return_slot, &c->pc)) {
+		/* Without the word a leaf's caller is missing; further up, nothing fits. */
+		*end = c->depth ? without_end(w, WALK_LOST)
+				: follow_chain(w, c->chain, c->chain_count);
+		return false;
+	}
+	if (keeps_record && c->chain_count) {
+		read_word(&c->window, rule.frame_record, &c->fp);
+		c->chain++;
+		c->chain_count--;
+	}
+	w->stats->repaired++;
+	c->sp = rule.caller_sp;
+	c->exact = injected;
+	return true;
+}
+
+static bool step(struct walker *w, struct cursor *c, enum walk_end *end)
+{
+	uint64_t inside = c->exact ? c->pc : c->pc - 1;
+	struct go_function function;
+	uint32_t size;
+
+	if (!(c->depth == 0 && c->hide_first) && !emit(w, c->pc, c->exact)) {
 		*end = WALK_LOST;
 		return false;
 	}
 	if (ends_walk(w, inside, end))
 		return false;
-	if (pclntab_find_function(w->table, inside - w->bias, &function) ||
-	    pclntab_get_sp_delta(w->table,
-				 *pc - w->bias < function.end ? *pc - w->bias : inside - w->bias,
-				 &size) ||
-	    size < 0) {
-		*end = follow_chain(w, start->chain, start->chain_count);
+	if (!frame_size(w, c, inside, &function, &size)) {
+		*end = follow_chain(w, c->chain, c->chain_count);
 		return false;
 	}
-	frame_rule_get(*sp, size, &rule);
-	if (rule.frame_record && start->fp == rule.frame_record) {
-		*end = follow_chain(w, start->chain, start->chain_count);
-		return false;
-	}
-	if (function.flags & GO_SP_WRITE && !*exact) {
+	if (function.flags & GO_SP_WRITE && !c->exact) {
 		*end = without_end(w, WALK_LOST);
 		return false;
 	}
-	if (rule.in_link_register && depth == 0 && *exact) {
-		*pc = start->lr;
-	} else if (!read_word(&start->window, rule.return_slot, pc)) {
-		/* Without the word a leaf's caller is missing; further up, nothing fits. */
-		*end = depth ? without_end(w, WALK_LOST)
-			     : follow_chain(w, start->chain, start->chain_count);
-		return false;
-	}
-	w->stats->repaired++;
-	*sp = rule.caller_sp;
-	*exact = false;
-	return true;
+	return step_over(w, c, inside, size, end);
 }
 
-static enum walk_end walk(struct walker *w, const struct start *start)
+static enum walk_end walk(struct walker *w, struct cursor *c)
 {
-	uint64_t pc = start->pc, sp = start->sp;
-	bool exact = start->exact;
 	enum walk_end end;
 
 	w->switch_at = 0;
-	if (!w->info || !in_text(w, pc))
-		return walk_foreign(w, start);
-	for (size_t depth = 0; depth < UNWIND_FRAMES_MAX; depth++) {
-		if (!step(w, start, &pc, &sp, &exact, depth, &end))
+	if (!w->info || !in_text(w, c->pc))
+		return walk_foreign(w, c);
+	for (; c->depth < UNWIND_FRAMES_MAX; c->depth++) {
+		if (!step(w, c, &end))
 			return end;
-		if (!in_text(w, pc - 1))
+		if (!in_text(w, c->pc - 1))
 			return without_end(w, WALK_LOST);
 	}
 	return WALK_LOST;
@@ -231,22 +265,46 @@ static bool lay_out(const struct sample_record *sample, struct layout *out)
 	return true;
 }
 
-/* The goroutine's own frames, below what ran on the system stack. */
+/* The goroutine's own frames, below what ran on the system stack or in a signal handler. */
 static enum walk_end walk_curg(struct walker *w, const struct sample_record *sample,
 			       const struct layout *layout)
 {
-	struct start start = {
+	struct cursor c = {
 		.pc = sample->curg_pc,
 		.sp = sample->curg_sp,
 		.fp = sample->curg_fp,
+		.exact = sample->flags & SAMPLE_SIGNAL,
 		.hide_first = w->switch_at && w->switch_is_pause &&
-			      !(sample->flags & SAMPLE_CURG_SYSCALL),
+			      !(sample->flags & (SAMPLE_CURG_SYSCALL | SAMPLE_SIGNAL)),
 		.window = {sample->curg_sp, layout->curg_stack, sample->curg_stack_count},
 		.chain = layout->curg_chain,
 		.chain_count = sample->curg_count,
 	};
 
-	return in_text(w, start.pc) ? walk(w, &start) : WALK_LOST;
+	return in_text(w, c.pc) ? walk(w, &c) : WALK_LOST;
+}
+
+static enum walk_end walk_sample(struct walker *w, const struct sample_record *sample,
+				 const struct layout *layout)
+{
+	struct cursor c = {
+		.pc = sample->pc,
+		.sp = sample->sp,
+		.fp = sample->fp,
+		.lr = sample->lr,
+		.exact = true,
+		.window = {sample->sp, layout->stack, sample->stack_count},
+		.chain = layout->chain,
+		.chain_count = sample->chain_count,
+	};
+	enum walk_end end = walk(w, &c);
+	bool has_saved = sample->curg_pc && !(sample->flags & SAMPLE_SIGNAL);
+
+	if ((end == WALK_SWITCH || end == WALK_FOREIGN) && has_saved)
+		return walk_curg(w, sample, layout);
+	if (end == WALK_SIGNAL && sample->flags & SAMPLE_SIGNAL)
+		return walk_curg(w, sample, layout);
+	return end;
 }
 
 void unwind_sample(const struct sample_record *sample, struct gobinary *binary, uint64_t bias,
@@ -274,22 +332,8 @@ void unwind_sample(const struct sample_record *sample, struct gobinary *binary, 
 		emit(&w, layout.kernel[i], i == 0);
 	out->kernel_count = out->count;
 	if (!(sample->flags & SAMPLE_NO_REGISTERS)) {
-		struct start start = {
-			.pc = sample->pc,
-			.sp = sample->sp,
-			.fp = sample->fp,
-			.lr = sample->lr,
-			.exact = true,
-			.window = {sample->sp, layout.stack, sample->stack_count},
-			.chain = layout.chain,
-			.chain_count = sample->chain_count,
-		};
-
 		stats->without_chain += sample->chain_count == 0;
-		end = walk(&w, &start);
-		if (sample->flags & SAMPLE_SYSTEM_STACK && sample->curg_pc &&
-		    (end == WALK_SWITCH || end == WALK_FOREIGN))
-			end = walk_curg(&w, sample, &layout);
+		end = walk_sample(&w, sample, &layout);
 	}
 	if (end != WALK_WHOLE || sample->flags & SAMPLE_CHAIN_CUT)
 		out->truncated = true;
