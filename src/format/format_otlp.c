@@ -95,7 +95,7 @@ static void add_sample_attributes(struct encoder *e, const struct otlp_sample *f
 	if (span && !span->sampled)
 		m->attribute_indices[m->n_attribute_indices++] =
 			otlp_dictionary_unsampled(e->dictionary);
-	if (e->view.stacks[from->stack].truncated)
+	if (from->truncated)
 		m->attribute_indices[m->n_attribute_indices++] =
 			otlp_dictionary_truncated(e->dictionary);
 }

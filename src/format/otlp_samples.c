@@ -61,7 +61,9 @@ static int compare(const void *left, const void *right)
 		return a->resource < b->resource ? -1 : 1;
 	if (a->stack != b->stack)
 		return a->stack < b->stack ? -1 : 1;
-	return a->span < b->span ? -1 : a->span > b->span;
+	if (a->span != b->span)
+		return a->span < b->span ? -1 : 1;
+	return (int)a->truncated - (int)b->truncated;
 }
 
 static size_t add_up_equal(struct otlp_sample *rows, size_t count)
@@ -102,7 +104,8 @@ int otlp_samples_collect(struct arena *arena, const struct profile *p, bool file
 			continue;
 		rows[rows_count++] = (struct otlp_sample){
 			.resource = from->resource,
-			.stack = file ? from->stack : equal[from->stack],
+			.stack = equal[from->stack],
+			.truncated = file && v.stacks[from->stack].truncated,
 			.span = is_linked(spans_get(spans, from->span), file) ? from->span : 0,
 			.count = from->count,
 		};

@@ -3,6 +3,7 @@
 #ifndef FORMAT_OTLP_SAMPLES_H
 #define FORMAT_OTLP_SAMPLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,13 +12,14 @@
 
 struct otlp_sample {
 	uint32_t resource, stack, span;
+	bool truncated;
 	uint64_t count;
 };
 
 /*
- * All samples, ordered by resource, each (resource, stack, span) once. For the wire (`file` false)
- * spans that were not sampled are no spans, and a stack is the same whether or not it was cut.
- * -ENOMEM.
+ * All samples, ordered by resource, each (resource, stack, span, truncated) once; stacks with the
+ * same locations have one handle. For the wire (`file` false) spans that were not sampled are no
+ * spans, and no stack is truncated. -ENOMEM.
  */
 int otlp_samples_collect(struct arena *arena, const struct profile *p, bool file,
 			 struct otlp_sample **samples, size_t *count);

@@ -64,16 +64,21 @@ static int add_big_sample(struct profile *p, uint32_t i)
 		span = sample_span(p, (uint8_t)(1 + i % 50), (uint8_t)(1 + i % 250), span_name, 1,
 				   i % 4 != 0);
 	const struct location *locations[] = {l, l};
-	struct sample_input sample = {locations, 2, i % 5 == 0, 1 + i % 2, span, BIG_COUNT};
+	struct sample_input sample = {locations, 2, i % 5 == 0, 1 + i % 2, span, BIG_COUNT - 1};
 
 	err = profile_add(p, &sample);
+	/* The same stack once more, now cut or whole. */
+	sample.truncated = !sample.truncated;
+	sample.count = 1;
+	if (!err)
+		err = profile_add(p, &sample);
 	free(l);
 	return err;
 }
 
 static struct profile *big_profile(void)
 {
-	struct profile_config config = {SAMPLE_PERIOD_NS, 50000, 64 << 20, 100000};
+	struct profile_config config = {SAMPLE_PERIOD_NS, 100000, 64 << 20, 100000};
 	struct profile *p;
 
 	if (profile_open(&config, SAMPLE_START_NS, &p))

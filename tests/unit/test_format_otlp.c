@@ -156,6 +156,8 @@ static void adds_up_what_the_wire_cannot_tell_apart(void **state)
 	otlp__request__free_unpacked(m, NULL);
 	m = encode(p, &file);
 	assert_int_equal(profile_of(m, 0)->n_samples, 6);
+	/* Cut and whole are told apart by an attribute, not by a second entry of the same stack. */
+	assert_int_equal(m->dictionary->n_stack_table, 4);
 	otlp__request__free_unpacked(m, NULL);
 	sample_free(at);
 	profile_close(p);
