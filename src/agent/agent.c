@@ -120,7 +120,7 @@ static int open_parts(struct session *s, char *why, size_t why_size)
 	return error ? error : open_capture(s, why, why_size);
 }
 
-static int open_roads(struct session *s, char *why, size_t why_size)
+static int open_targets(struct session *s, char *why, size_t why_size)
 {
 	struct targets_config targets = {
 		.options = s->options,
@@ -131,15 +131,8 @@ static int open_roads(struct session *s, char *why, size_t why_size)
 		.symbolizer = s->symbolizer,
 		.cache = s->cache,
 	};
-	struct pipeline_config pipeline = {
-		.symbolizer = s->symbolizer,
-		.sample_log = s->sample_log,
-		.period_ns = s->period_ns,
-	};
 	int error = targets_open(&targets, &s->targets);
 
-	if (!error)
-		error = pipeline_open(&pipeline, &s->pipeline);
 	if (error)
 		snprintf(why, why_size, "%s", strerror(-error));
 	return error;
@@ -178,10 +171,18 @@ static int add_targets(struct session *s)
 	return error;
 }
 
+/* From here on time counts: the first window opens, then the clocks. */
 static int start(struct session *s, char *why, size_t why_size)
 {
+	struct pipeline_config pipeline = {
+		.symbolizer = s->symbolizer,
+		.sample_log = s->sample_log,
+		.period_ns = s->period_ns,
+	};
 	int error = add_targets(s);
 
+	if (!error)
+		error = pipeline_open(&pipeline, &s->pipeline);
 	if (error) {
 		snprintf(why, why_size, "%s", strerror(-error));
 		return error;
@@ -213,7 +214,8 @@ static void finish(struct session *s)
 	int error;
 
 	summary_log(s);
-	if (!publisher_finish(s->publisher))
+	/* When nothing that was named could be profiled, that has been said: no empty report. */
+	if (!publisher_finish(s->publisher, targets_adopted(s->targets) > 0))
 		s->failed = true;
 	error = sample_log_close(s->sample_log);
 	s->sample_log = NULL;
@@ -242,7 +244,7 @@ int agent_run(const struct options *options, const struct log *log)
 	signal(SIGPIPE, SIG_IGN);
 	srandom(clock_monotonic_ns());
 
-	error = publisher_open(options, log, s.period_ns, &s.publisher, why, sizeof(why));
+	error = publisher_open(options, log, &s.publisher, why, sizeof(why));
 	if (error == -EINVAL) {
 		log_error(log, "%s", why);
 		return EXIT_USAGE;
@@ -250,7 +252,7 @@ int agent_run(const struct options *options, const struct log *log)
 	if (!error)
 		error = open_parts(&s, why, sizeof(why));
 	if (!error)
-		error = open_roads(&s, why, sizeof(why));
+		error = open_targets(&s, why, sizeof(why));
 	if (!error)
 		error = start(&s, why, sizeof(why));
 	if (error) {

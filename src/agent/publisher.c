@@ -33,8 +33,8 @@ struct publisher {
 	const struct options *options;
 	const struct log *log;
 	struct sender *sender; /* NULL: nothing is sent */
-	struct profile *total; /* NULL: neither report nor file is wanted */
-	bool report;
+	bool report, keep_total;
+	struct profile *total; /* opened with the first window; NULL: none is kept */
 };
 
 static int open_sender(struct publisher *p, char *why, size_t why_size)
@@ -55,20 +55,20 @@ static int open_sender(struct publisher *p, char *why, size_t why_size)
 	return error;
 }
 
-static int open_total(struct publisher *p, uint64_t period_ns)
+static int open_total(struct publisher *p, const struct profile_view *first)
 {
 	struct profile_config config = {
-		.period_ns = period_ns,
+		.period_ns = first->period_ns,
 		.samples_max = TOTAL_SAMPLES_MAX,
 		.strings_bytes_max = TOTAL_STRINGS_MAX,
 		.spans_max = TOTAL_SPANS_MAX,
 	};
 
-	return profile_open(&config, clock_wall_ns(), &p->total);
+	return profile_open(&config, first->start_wall_ns, &p->total);
 }
 
-int publisher_open(const struct options *options, const struct log *log, uint64_t period_ns,
-		   struct publisher **out, char *why, size_t why_size)
+int publisher_open(const struct options *options, const struct log *log, struct publisher **out,
+		   char *why, size_t why_size)
 {
 	struct publisher *p = calloc(1, sizeof(*p));
 	int error = p ? 0 : -ENOMEM;
@@ -85,11 +85,7 @@ int publisher_open(const struct options *options, const struct log *log, uint64_
 	if (!error)
 		error = open_sender(p, why, why_size);
 	p->report = options_is_local(options) || (!options->output_count && !p->sender);
-	if (!error && (p->report || options->output_count)) {
-		error = open_total(p, period_ns);
-		if (error)
-			snprintf(why, why_size, "%s", strerror(-error));
-	}
+	p->keep_total = p->report || options->output_count;
 	if (error)
 		publisher_close(p);
 	else
@@ -116,11 +112,16 @@ static void send_window(struct publisher *p, const struct profile *window)
 void publisher_add(struct publisher *p, struct profile *window)
 {
 	struct profile_view view;
+	int error = 0;
 
 	profile_get_view(window, &view);
 	if (p->sender && view.sample_count > 1)
 		send_window(p, window);
-	if (p->total && profile_merge(p->total, window))
+	if (p->keep_total && !p->total)
+		error = open_total(p, &view);
+	if (p->total)
+		error = profile_merge(p->total, window);
+	if (error)
 		log_error(p->log, "out of memory: a window is missing in the report");
 	profile_close(window);
 }
@@ -132,7 +133,7 @@ const struct profile *publisher_get_total(const struct publisher *p)
 
 uint64_t publisher_get_window_ns(const struct publisher *p)
 {
-	if (p->total && !p->sender && isatty(STDERR_FILENO))
+	if (p->keep_total && !p->sender && isatty(STDERR_FILENO))
 		return WATCHED_WINDOW_NS;
 	return p->options->window_s * 1000000000ull;
 }
@@ -178,13 +179,15 @@ static bool close_sender(struct publisher *p)
 	return false;
 }
 
-bool publisher_finish(struct publisher *p)
+bool publisher_finish(struct publisher *p, bool report)
 {
 	bool done = true, on_stdout = false;
 	char why[512];
 
-	if (p->total)
-		profile_set_end(p->total, clock_wall_ns());
+	if (p->keep_total && !p->total) {
+		log_error(p->log, "out of memory: nothing was kept");
+		return close_sender(p) && false;
+	}
 	for (size_t i = 0; i < p->options->output_count; i++) {
 		const char *path = p->options->outputs[i];
 
@@ -198,7 +201,7 @@ bool publisher_finish(struct publisher *p)
 			log_info(p->log, "wrote %s", path);
 		}
 	}
-	if (p->report && !on_stdout)
+	if (p->report && report && !on_stdout)
 		done &= print_report(p);
 	return close_sender(p) && done;
 }

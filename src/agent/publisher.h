@@ -13,19 +13,20 @@ struct profile;
 struct publisher;
 
 /*
- * Checks outputs and endpoint. `local`: named processes, the report prints. Errors: -EINVAL usage
- * (endpoint), others at run time; one line in `why`.
+ * Checks outputs and endpoint. Errors: -EINVAL usage (endpoint), others at run time; one line in
+ * `why`.
  */
-int publisher_open(const struct options *options, const struct log *log, uint64_t period_ns,
-		   struct publisher **out, char *why, size_t why_size);
+int publisher_open(const struct options *options, const struct log *log, struct publisher **out,
+		   char *why, size_t why_size);
 /* Takes an ended window. */
 void publisher_add(struct publisher *p, struct profile *window);
 /* The total so far, lent; NULL when none is kept. */
 const struct profile *publisher_get_total(const struct publisher *p);
 /* Length of a window: short where a person watches, else as the options say. */
 uint64_t publisher_get_window_ns(const struct publisher *p);
-/* Writes files, prints the report, delivers what is queued; false when any of it failed. */
-bool publisher_finish(struct publisher *p);
+/* Writes files, prints the report when it is wanted at all and `report` is set, delivers what is
+ * queued; false when any of it failed. */
+bool publisher_finish(struct publisher *p, bool report);
 void publisher_close(struct publisher *p);
 
 #endif

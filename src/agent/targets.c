@@ -38,7 +38,7 @@ struct targets {
 	struct targets_config config;
 	struct entry *entries;
 	uint32_t next_generation;
-	size_t refused;
+	size_t refused, adopted;
 	bool shared_probes; /* attached for all processes of a file, not for one */
 };
 
@@ -242,6 +242,7 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 		drop(t, e);
 		return NULL;
 	}
+	t->adopted++;
 	announce(t, target);
 	return target;
 }
@@ -374,6 +375,11 @@ void targets_explain(struct targets *t, uint64_t now_ns)
 size_t targets_count(const struct targets *t)
 {
 	return HASH_COUNT(t->entries);
+}
+
+size_t targets_adopted(const struct targets *t)
+{
+	return t->adopted;
 }
 
 size_t targets_refused(const struct targets *t)

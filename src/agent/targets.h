@@ -68,6 +68,7 @@ void targets_prepare(struct targets *t, const char *program);
 void targets_explain(struct targets *t, uint64_t now_ns);
 
 size_t targets_count(const struct targets *t);	 /* profiled or being read */
+size_t targets_adopted(const struct targets *t); /* profiled since the start, ended ones too */
 size_t targets_refused(const struct targets *t); /* named ones that could not be profiled */
 
 #endif
