@@ -9,7 +9,7 @@ packages_build='cmake ninja-build pkg-config gcc libc6-dev clang bpftool libbpf-
 packages_check='clang-format shellcheck'
 packages_vm='qemu-system-x86 busybox-static cpio kmod xz-utils zstd'
 packages_vm_arm64=qemu-system-arm
-packages_arm64='gcc-aarch64-linux-gnu qemu-user'
+packages_arm64=gcc-aarch64-linux-gnu
 packages_root='debootstrap git'
 
 # need_packages NAME...: as root installs what is missing; otherwise names it and gives up.
