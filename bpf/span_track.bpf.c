@@ -97,6 +97,9 @@ static __always_inline void span_push(struct target_process *target, __u64 g, __
 	top = *(volatile __u32 *)&goroutine->depth;
 	if (top >= GOROUTINE_SPANS)
 		return;
+	if (top && goroutine->spans[top - 1].address == span &&
+	    goroutine->spans[top - 1].span_id == span_id)
+		return; /* the probe is attached twice, or its instruction ran again */
 	goroutine->spans[top].address = span;
 	goroutine->spans[top].span_id = span_id;
 	barrier();

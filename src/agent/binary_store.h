@@ -18,7 +18,10 @@ struct binary {
 	struct gobinary *go; /* NULL: not a Go program */
 	uint64_t first_segment_address;
 	size_t references;
-	int start_probe, newproc_probe; /* host-wide attachments; -1: none */
+	size_t profiled; /* processes that are profiled with the probes below */
+	/* Attached for all processes of the file, while one of them is profiled: a file that nobody
+	 * runs may be overwritten in place, and must not carry a probe then. −1: none. */
+	int start_probe, newproc_probe;
 	uint64_t last_used;
 };
 

@@ -39,7 +39,8 @@ struct targets {
 	struct entry *entries;
 	uint32_t next_generation;
 	size_t refused, adopted;
-	bool shared_probes; /* attached for all processes of a file, not for one */
+	bool shared_probes;	 /* attached for all processes of a file, not for one */
+	struct binary *prepared; /* the COMMAND's, probed before it runs */
 };
 
 int targets_open(const struct targets_config *config, struct targets **out)
@@ -62,6 +63,13 @@ static struct entry *find(struct targets *t, pid_t pid)
 	return e;
 }
 
+static void detach(struct targets *t, int *start_probe, int *newproc_probe)
+{
+	capture_detach(t->config.capture, *start_probe);
+	capture_detach(t->config.capture, *newproc_probe);
+	*start_probe = *newproc_probe = -1;
+}
+
 /* Lets go of the image: probes of this process, names, memory. The entry stays. */
 static void release(struct targets *t, struct target *target)
 {
@@ -69,9 +77,9 @@ static void release(struct targets *t, struct target *target)
 		capture_forget_process(t->config.capture, target->pid, target->generation);
 		symbolizer_forget(t->config.symbolizer, target->generation);
 	}
-	capture_detach(t->config.capture, target->start_probe);
-	capture_detach(t->config.capture, target->newproc_probe);
-	target->start_probe = target->newproc_probe = -1;
+	detach(t, &target->start_probe, &target->newproc_probe);
+	if (target->generation && target->binary && !--target->binary->profiled)
+		detach(t, &target->binary->start_probe, &target->binary->newproc_probe);
 	target->generation = 0;
 	process_close(target->process);
 	target->process = NULL;
@@ -94,6 +102,9 @@ void targets_close(struct targets *t)
 		return;
 	HASH_ITER (hh, t->entries, e, next)
 		drop(t, e);
+	if (t->prepared)
+		detach(t, &t->prepared->start_probe, &t->prepared->newproc_probe);
+	binary_store_put(t->config.store, t->prepared);
 	free(t);
 }
 
@@ -173,6 +184,7 @@ static int attach(struct targets *t, struct target *target)
 	if (error)
 		return error;
 	target->generation = ++t->next_generation;
+	target->binary->profiled++;
 	target->attached_ns = clock_monotonic_ns();
 	error = symbolizer_add_image(t->config.symbolizer, target->generation, target->process,
 				     target->binary->go, target->bias);
@@ -309,23 +321,23 @@ void targets_refresh(struct targets *t)
 
 void targets_prepare(struct targets *t, const char *program)
 {
-	struct binary *binary = NULL;
 	struct block_cache *cache = NULL;
+	struct binary *binary;
 	char why[256];
 	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0 || !t->config.options->probes)
 		goto out;
 	if (block_cache_open(1 << 20, &cache) ||
-	    binary_store_get(t->config.store, fd, cache, &binary) || !binary->go)
+	    binary_store_get(t->config.store, fd, cache, &t->prepared) || !t->prepared->go)
 		goto out;
+	binary = t->prepared;
 	gobinary_set_cache(binary->go, t->config.cache);
 	if (attach_has_start(gobinary_get_info(binary->go)) && binary->start_probe < 0 &&
 	    attach_start(t->config.capture, gobinary_get_info(binary->go), -1, program,
 			 &binary->start_probe, why, sizeof(why)))
 		log_warn(t->config.log, "%s: spans are not followed: %s", program, why);
 out:
-	binary_store_put(t->config.store, binary);
 	block_cache_close(cache);
 	if (fd >= 0)
 		close(fd);
