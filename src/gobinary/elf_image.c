@@ -29,6 +29,8 @@ int elf_image_read_file(struct elf_image *image, uint64_t offset, void *to, size
 {
 	if (offset > image->file_size || size > image->file_size - offset)
 		return -ERANGE;
+	if (!image->cache)
+		return -EBADF;
 	return block_cache_read(image->cache, image->fd, file_id(image), offset, to, size);
 }
 
@@ -125,7 +127,8 @@ void elf_image_close(struct elf_image *image)
 	if (!image)
 		return;
 	elf_relocs_close(image->relocs);
-	block_cache_forget(image->cache, file_id(image));
+	if (image->cache)
+		block_cache_forget(image->cache, file_id(image));
 	if (image->fd >= 0)
 		close(image->fd);
 	free(image);
@@ -133,7 +136,8 @@ void elf_image_close(struct elf_image *image)
 
 void elf_image_set_cache(struct elf_image *image, struct block_cache *cache)
 {
-	block_cache_forget(image->cache, file_id(image));
+	if (image->cache)
+		block_cache_forget(image->cache, file_id(image));
 	image->cache = cache;
 }
 

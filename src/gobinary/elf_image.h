@@ -72,7 +72,8 @@ int elf_image_get_note(struct elf_image *image, const char *owner, uint32_t type
 		       size_t size, size_t *used);
 /* Hex of the GNU build-id note. -ENOENT. */
 int elf_image_get_build_id(struct elf_image *image, char *hex, size_t hex_size);
-/* Reads go through `cache` from here on; nothing stays in the old one. */
+/* Reads go through `cache` from here on; nothing stays in the old one. NULL: none until set anew.
+ */
 void elf_image_set_cache(struct elf_image *image, struct block_cache *cache);
 /* Frees what only loading needs (the relocation index). */
 void elf_image_settle(struct elf_image *image);
