@@ -50,6 +50,8 @@ static void on_process_exec(void *context, const struct process_record *record)
 {
 	struct session *s = context;
 
+	/* What is held is of the image before, whose addresses mean nothing in the new one. */
+	pipeline_discard(s->pipeline, record->pid);
 	targets_on_exec(s->targets, record);
 }
 
@@ -202,9 +204,9 @@ static void close_session(struct session *s)
 	targets_close(s->targets);
 	pipeline_close(s->pipeline);
 	capture_close(s->capture);
-	loader_close(s->loader);
+	if (loader_close(s->loader))
+		binary_store_close(s->store);
 	symbolizer_close(s->symbolizer);
-	binary_store_close(s->store);
 	block_cache_close(s->cache);
 	publisher_close(s->publisher);
 }

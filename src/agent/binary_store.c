@@ -63,8 +63,20 @@ static bool is_file(const struct binary *b, const struct stat *status)
 {
 	return b->device == status->st_dev && b->inode == status->st_ino &&
 	       b->size_bytes == (uint64_t)status->st_size &&
-	       b->modified_ns == nanoseconds(status->st_mtim) &&
-	       b->changed_ns == nanoseconds(status->st_ctim);
+	       b->modified_ns == nanoseconds(status->st_mtim);
+}
+
+/* The same bytes too: a time of modification can be set by who overwrites a file. */
+static bool is_unchanged(const struct binary *b, const struct stat *status)
+{
+	return is_file(b, status) && b->changed_ns == nanoseconds(status->st_ctim);
+}
+
+bool binary_is_file(const struct binary *b, int fd)
+{
+	struct stat status;
+
+	return !fstat(fd, &status) && is_file(b, &status);
 }
 
 /* Reads a new executable; not being a Go program is an answer, not an error. */
@@ -95,6 +107,8 @@ static int read_binary(int fd, const struct stat *status, struct block_cache *ca
 		if (error == -ENOENT)
 			error = 0;
 	}
+	if (b->go)
+		gobinary_set_cache(b->go, NULL);
 	if (error) {
 		free(b);
 		return error;
@@ -126,50 +140,59 @@ static int make_place(struct binary_store *s, size_t *place)
 	return 0;
 }
 
+/* With the lock held; takes a reference. */
 static struct binary *find(struct binary_store *s, const struct stat *status)
 {
 	struct binary *found = NULL;
 
-	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < s->count && !found; i++)
-		if (is_file(s->binaries[i], status))
+		if (is_unchanged(s->binaries[i], status))
 			found = s->binaries[i];
 	if (found) {
 		found->references++;
 		found->last_used = ++s->uses;
 	}
-	pthread_mutex_unlock(&s->lock);
 	return found;
+}
+
+/* Puts what was read into the list, unless another thread was faster. */
+static int insert(struct binary_store *s, struct binary *b, const struct stat *status,
+		  struct binary **out)
+{
+	size_t place;
+	int error = 0;
+
+	pthread_mutex_lock(&s->lock);
+	*out = find(s, status);
+	if (!*out)
+		error = make_place(s, &place);
+	if (!*out && !error) {
+		b->references = 1;
+		b->last_used = ++s->uses;
+		*out = s->binaries[place] = b;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (*out != b)
+		binary_free(b);
+	return error;
 }
 
 int binary_store_get(struct binary_store *s, int fd, struct block_cache *cache, struct binary **out)
 {
 	struct stat status;
 	struct binary *b;
-	size_t place;
 	int error;
 
+	*out = NULL;
 	if (fstat(fd, &status))
 		return -errno;
+	pthread_mutex_lock(&s->lock);
 	*out = find(s, &status);
+	pthread_mutex_unlock(&s->lock);
 	if (*out)
 		return 0;
 	error = read_binary(fd, &status, cache, &b);
-	if (error)
-		return error;
-	pthread_mutex_lock(&s->lock);
-	error = make_place(s, &place);
-	if (!error) {
-		b->references = 1;
-		b->last_used = ++s->uses;
-		s->binaries[place] = b;
-	}
-	pthread_mutex_unlock(&s->lock);
-	if (error)
-		binary_free(b);
-	else
-		*out = b;
-	return error;
+	return error ? error : insert(s, b, &status, out);
 }
 
 void binary_store_put(struct binary_store *s, struct binary *b)

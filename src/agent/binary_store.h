@@ -25,15 +25,18 @@ struct binary {
 	uint64_t last_used;
 };
 
-/* Reading a new executable uses `cache`, the loader thread's; users get `shared` look-ups. */
 int binary_store_open(size_t binaries_max, struct binary_store **out);
 void binary_store_close(struct binary_store *s);
 /*
  * The executable of an open descriptor, read when it is new, with a reference for the caller.
+ * `cache` serves this reading alone: look-ups need gobinary_set_cache by the thread that makes
+ * them, and NULL again before the last reference is put, for another thread may free it.
  * -ENOSPC when the store is full of executables in use, or an error of reading.
  */
 int binary_store_get(struct binary_store *s, int fd, struct block_cache *cache,
 		     struct binary **out);
 void binary_store_put(struct binary_store *s, struct binary *b);
+/* Whether a descriptor means this very file. chmod and link do not make it another. */
+bool binary_is_file(const struct binary *b, int fd);
 
 #endif

@@ -16,7 +16,13 @@
 #include "process/process.h"
 
 #define QUEUE_MAX   4096
+#define RESULTS_MAX 64 /* the thread waits when nobody takes them */
 #define CACHE_BYTES (2 << 20)
+
+struct request {
+	pid_t pid;
+	uint64_t number;
+};
 
 struct loader {
 	struct binary_store *store;
@@ -25,21 +31,22 @@ struct loader {
 	pthread_mutex_t lock;
 	pthread_cond_t wanted;
 	bool started, stop;
-	pid_t requests[QUEUE_MAX];
+	struct request requests[QUEUE_MAX];
 	size_t request_first, request_count;
-	struct loaded results[QUEUE_MAX / 64]; /* the thread waits when nobody takes them */
+	struct loaded results[RESULTS_MAX];
 	size_t result_first, result_count;
 	pthread_cond_t taken;
 	int ready_fd;
 };
 
-static void load(struct loader *l, pid_t pid, struct loaded *out)
+static void load(struct loader *l, const struct request *request, struct loaded *out)
 {
 	int fd;
 
 	memset(out, 0, sizeof(*out));
-	out->pid = pid;
-	out->error = process_open(pid, &out->process);
+	out->pid = request->pid;
+	out->number = request->number;
+	out->error = process_open(request->pid, &out->process);
 	if (out->error)
 		return;
 	fd = process_open_executable(out->process);
@@ -63,15 +70,14 @@ static void discard(struct loader *l, struct loaded *r)
 /* False: stopped meanwhile, the result is still the caller's. */
 static bool deliver(struct loader *l, const struct loaded *result)
 {
-	const size_t max = sizeof(l->results) / sizeof(*l->results);
 	uint64_t one = 1;
 	ssize_t written;
 
-	while (l->result_count == max && !l->stop)
+	while (l->result_count == RESULTS_MAX && !l->stop)
 		pthread_cond_wait(&l->taken, &l->lock);
 	if (l->stop)
 		return false;
-	l->results[(l->result_first + l->result_count++) % max] = *result;
+	l->results[(l->result_first + l->result_count++) % RESULTS_MAX] = *result;
 	written = write(l->ready_fd, &one, sizeof(one));
 	(void)written; /* a full counter is as good an announcement */
 	return true;
@@ -84,17 +90,17 @@ static void *run(void *argument)
 
 	pthread_mutex_lock(&l->lock);
 	while (!l->stop) {
-		pid_t pid;
+		struct request request;
 
 		if (!l->request_count) {
 			pthread_cond_wait(&l->wanted, &l->lock);
 			continue;
 		}
-		pid = l->requests[l->request_first];
+		request = l->requests[l->request_first];
 		l->request_first = (l->request_first + 1) % QUEUE_MAX;
 		l->request_count--;
 		pthread_mutex_unlock(&l->lock);
-		load(l, pid, &result);
+		load(l, &request, &result);
 		pthread_mutex_lock(&l->lock);
 		if (!deliver(l, &result))
 			discard(l, &result);
@@ -137,17 +143,19 @@ static bool stop_thread(struct loader *l)
 	pthread_cond_broadcast(&l->wanted);
 	pthread_cond_broadcast(&l->taken);
 	pthread_mutex_unlock(&l->lock);
-	clock_gettime(CLOCK_REALTIME, &limit);
+	clock_gettime(CLOCK_MONOTONIC, &limit);
 	limit.tv_sec++;
-	return !pthread_timedjoin_np(l->thread, NULL, &limit);
+	return !pthread_clockjoin_np(l->thread, NULL, CLOCK_MONOTONIC, &limit);
 }
 
-void loader_close(struct loader *l)
+bool loader_close(struct loader *l)
 {
 	struct loaded result;
 
-	if (!l || (l->started && !stop_thread(l)))
-		return;
+	if (!l)
+		return true;
+	if (l->started && !stop_thread(l))
+		return false;
 	while (loader_take(l, &result))
 		discard(l, &result);
 	if (l->ready_fd >= 0)
@@ -157,15 +165,17 @@ void loader_close(struct loader *l)
 	pthread_cond_destroy(&l->wanted);
 	pthread_cond_destroy(&l->taken);
 	free(l);
+	return true;
 }
 
-int loader_request(struct loader *l, pid_t pid)
+int loader_request(struct loader *l, pid_t pid, uint64_t number)
 {
 	int error = -ENOSPC;
 
 	pthread_mutex_lock(&l->lock);
 	if (l->request_count < QUEUE_MAX) {
-		l->requests[(l->request_first + l->request_count++) % QUEUE_MAX] = pid;
+		l->requests[(l->request_first + l->request_count++) % QUEUE_MAX] =
+			(struct request){pid, number};
 		pthread_cond_signal(&l->wanted);
 		error = 0;
 	}
@@ -186,8 +196,7 @@ bool loader_take(struct loader *l, struct loaded *out)
 	pthread_mutex_lock(&l->lock);
 	if (l->result_count) {
 		*out = l->results[l->result_first];
-		l->result_first =
-			(l->result_first + 1) % (sizeof(l->results) / sizeof(*l->results));
+		l->result_first = (l->result_first + 1) % RESULTS_MAX;
 		l->result_count--;
 		pthread_cond_signal(&l->taken);
 		found = true;

@@ -4,6 +4,7 @@
 #define AGENT_LOADER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "process/identity.h"
@@ -16,6 +17,7 @@ struct process;
 /* What became of one request; the taker owns process and the reference to binary. */
 struct loaded {
 	pid_t pid;
+	uint64_t number; /* of the request */
 	int error;
 	struct process *process;
 	struct binary *binary;
@@ -23,10 +25,13 @@ struct loaded {
 };
 
 int loader_open(struct binary_store *store, struct loader **out);
-/* Waits at most a second for the thread. */
-void loader_close(struct loader *l);
-/* -ENOSPC when too many wait. */
-int loader_request(struct loader *l, pid_t pid);
+/*
+ * Waits at most a second for the thread. False: it hangs in a read of a foreign file, and goes on
+ * using the store, which must stay.
+ */
+bool loader_close(struct loader *l);
+/* Answered in order. `number` comes back with the answer. -ENOSPC when too many wait. */
+int loader_request(struct loader *l, pid_t pid, uint64_t number);
 int loader_get_fd(const struct loader *l); /* readable while results wait */
 bool loader_take(struct loader *l, struct loaded *out);
 

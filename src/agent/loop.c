@@ -106,7 +106,7 @@ static void take_loaded(struct loop *l)
 
 		if (target)
 			pipeline_release(l->s->pipeline, target);
-		else
+		else if (!targets_find(l->s->targets, loaded.pid, 0))
 			pipeline_discard(l->s->pipeline, loaded.pid);
 	}
 }

@@ -16,6 +16,7 @@
 #include "agent/binary_store.h"
 #include "agent/loader.h"
 #include "agent/options.h"
+#include "agent/target_words.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/capture.h"
@@ -30,6 +31,7 @@
 
 struct entry {
 	struct target target;
+	uint64_t request; /* of the loader, the last: answers to others are of an older image */
 	bool explained;
 	UT_hash_handle hh; /* by target.pid */
 };
@@ -38,6 +40,7 @@ struct targets {
 	struct targets_config config;
 	struct entry *entries;
 	uint32_t next_generation;
+	uint64_t last_request;
 	size_t refused, adopted;
 	bool shared_probes;	 /* attached for all processes of a file, not for one */
 	struct binary *prepared; /* the COMMAND's, probed before it runs */
@@ -78,8 +81,10 @@ static void release(struct targets *t, struct target *target)
 		symbolizer_forget(t->config.symbolizer, target->generation);
 	}
 	detach(t, &target->start_probe, &target->newproc_probe);
-	if (target->generation && target->binary && !--target->binary->profiled)
+	if (target->generation && target->binary && !--target->binary->profiled) {
 		detach(t, &target->binary->start_probe, &target->binary->newproc_probe);
+		gobinary_set_cache(target->binary->go, NULL);
+	}
 	target->generation = 0;
 	process_close(target->process);
 	target->process = NULL;
@@ -108,6 +113,13 @@ void targets_close(struct targets *t)
 	free(t);
 }
 
+/* Asks the loader for the process's image, as it is from now on. */
+static int request(struct targets *t, struct entry *e)
+{
+	e->request = ++t->last_request;
+	return loader_request(t->config.loader, e->target.pid, e->request);
+}
+
 int targets_add(struct targets *t, pid_t pid, bool named)
 {
 	struct entry *e = find(t, pid);
@@ -123,35 +135,22 @@ int targets_add(struct targets *t, pid_t pid, bool named)
 	e->target.named = named;
 	e->target.start_probe = e->target.newproc_probe = -1;
 	HASH_ADD_INT(t->entries, target.pid, e);
-	return loader_request(t->config.loader, pid);
+	return request(t, e);
 }
 
-/* Why a process that was read is not profiled; NULL when it is. */
-static const char *refusal(struct targets *t, const struct target *target,
-			   const struct loaded *loaded)
+/*
+ * The executable, opened anew: -ESTALE when it is not the one that was read. Probes are attached
+ * by this descriptor's name: an exec in between must not bring them into another program.
+ */
+static int open_executable(const struct target *target)
 {
-	const struct options *o = t->config.options;
-	struct discovery_filter filter = {
-		.include = o->exe_globs,
-		.include_count = o->exe_glob_count,
-		.exclude = o->exclude_globs,
-		.exclude_count = o->exclude_glob_count,
-	};
+	int fd = process_open_executable(target->process);
 
-	if (loaded->error == -ECANCELED)
-		return "its environment says SPANPROF=off";
-	if (loaded->error == -ESRCH || loaded->error == -ENOENT)
-		return "no such process";
-	if (loaded->error == -ENOEXEC || loaded->error == -EINVAL)
-		return "its executable is not an ELF file this build can read";
-	if (loaded->error)
-		return strerror(-loaded->error);
-	if (!loaded->binary->go)
-		return "it is not a Go program";
-	if (!target->named &&
-	    !discovery_is_selected(&filter, process_get_executable(loaded->process)))
-		return "not selected";
-	return NULL;
+	if (fd >= 0 && !binary_is_file(target->binary, fd)) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
 }
 
 static void attach_probes(struct targets *t, struct target *target, const char *link)
@@ -176,15 +175,15 @@ static int attach(struct targets *t, struct target *target)
 	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
 	struct target_process description;
 	char link[64];
-	int error;
+	int error, fd;
 
-	gobinary_set_cache(target->binary->go, t->config.cache);
 	error = process_get_load_bias(target->process, target->binary->first_segment_address,
 				      &target->bias);
 	if (error)
 		return error;
 	target->generation = ++t->next_generation;
-	target->binary->profiled++;
+	if (!target->binary->profiled++)
+		gobinary_set_cache(target->binary->go, t->config.cache);
 	target->attached_ns = clock_monotonic_ns();
 	error = symbolizer_add_image(t->config.symbolizer, target->generation, target->process,
 				     target->binary->go, target->bias);
@@ -196,42 +195,27 @@ static int attach(struct targets *t, struct target *target)
 	error = capture_set_process(t->config.capture, target->pid, &description);
 	if (error)
 		return error;
-	process_get_executable_link(target->process, link, sizeof(link));
+	/* An exec from here on is announced; one before shows by the file. */
+	fd = open_executable(target);
+	if (fd < 0)
+		return fd;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	attach_probes(t, target, link);
+	close(fd);
 	return process_is_alive(target->process) ? 0 : -ESRCH;
-}
-
-static void announce(struct targets *t, const struct target *target)
-{
-	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
-	char words[512];
-
-	attach_describe_words(info, words, sizeof(words));
-	log_info(t->config.log, "attached to %s (pid %d, service %s): %s",
-		 process_get_executable(target->process), target->pid,
-		 identity_get(&target->identity, "service.name"), words);
-	if (info->has_sdk && info->span.source == GO_OFFSETS_NEWEST)
-		log_warn(t->config.log,
-			 "pid %d: unknown SDK version: spans are read as in the newest known one",
-			 target->pid);
-	if (!info->tls_known)
-		log_warn(t->config.log,
-			 "pid %d: where this program keeps its goroutine was not found: "
-			 "samples are not tagged",
-			 target->pid);
 }
 
 struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 {
 	struct entry *e = find(t, loaded->pid);
-	const char *reason = e ? refusal(t, &e->target, loaded) : NULL;
+	const char *reason = e ? target_refusal(t->config.options, &e->target, loaded) : NULL;
 	struct target *target = e ? &e->target : NULL;
 	int error;
 
-	if (!e || reason || target->generation) {
+	if (!e || reason || target->generation || loaded->number != e->request) {
 		process_close(loaded->process);
 		binary_store_put(t->config.store, loaded->binary);
-		if (!reason)
+		if (!reason || loaded->number != e->request)
 			return NULL;
 		if (target->named) {
 			log_error(t->config.log, "pid %d: %s", loaded->pid, reason);
@@ -245,6 +229,12 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 	target->binary = loaded->binary;
 	target->identity = loaded->identity;
 	error = attach(t, target);
+	if (error == -ESTALE) {
+		release(t, target);
+		error = request(t, e);
+		if (!error)
+			return NULL;
+	}
 	if (error) {
 		if (target->named) {
 			log_error(t->config.log, "pid %d: %s", target->pid,
@@ -255,7 +245,7 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 		return NULL;
 	}
 	t->adopted++;
-	announce(t, target);
+	target_announce(t->config.log, target);
 	return target;
 }
 
@@ -266,7 +256,7 @@ void targets_on_exec(struct targets *t, const struct process_record *record)
 
 	if (e) {
 		release(t, &e->target);
-		error = loader_request(t->config.loader, record->pid);
+		error = request(t, e);
 	} else {
 		error = targets_add(t, record->pid, false);
 	}
@@ -294,16 +284,21 @@ static void attach_newproc_probe(struct targets *t, struct target *target)
 	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
 	int *probe = t->shared_probes ? &target->binary->newproc_probe : &target->newproc_probe;
 	char link[64], why[256] = "no such probe point in this Go version";
+	int fd;
 
 	target->spans_seen = true;
 	if (*probe >= 0)
 		return;
-	process_get_executable_link(target->process, link, sizeof(link));
+	fd = open_executable(target);
+	if (fd < 0)
+		return; /* its exec or exit is yet to be announced */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (attach_newproc(t->config.capture, info, t->shared_probes ? -1 : target->pid, link,
 			   probe, why, sizeof(why)))
 		log_warn(t->config.log,
 			 "pid %d: goroutines do not inherit their creator's span: %s", target->pid,
 			 why);
+	close(fd);
 }
 
 void targets_refresh(struct targets *t)
@@ -323,7 +318,7 @@ void targets_prepare(struct targets *t, const char *program)
 {
 	struct block_cache *cache = NULL;
 	struct binary *binary;
-	char why[256];
+	char link[64], why[256];
 	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0 || !t->config.options->probes)
@@ -332,38 +327,15 @@ void targets_prepare(struct targets *t, const char *program)
 	    binary_store_get(t->config.store, fd, cache, &t->prepared) || !t->prepared->go)
 		goto out;
 	binary = t->prepared;
-	gobinary_set_cache(binary->go, t->config.cache);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (attach_has_start(gobinary_get_info(binary->go)) && binary->start_probe < 0 &&
-	    attach_start(t->config.capture, gobinary_get_info(binary->go), -1, program,
+	    attach_start(t->config.capture, gobinary_get_info(binary->go), -1, link,
 			 &binary->start_probe, why, sizeof(why)))
 		log_warn(t->config.log, "%s: spans are not followed: %s", program, why);
 out:
 	block_cache_close(cache);
 	if (fd >= 0)
 		close(fd);
-}
-
-static void explain(struct targets *t, const struct target *target)
-{
-	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
-
-	if (!t->config.options->probes)
-		log_info(t->config.log, "pid %d: samples are not tagged: --probes off",
-			 target->pid);
-	else if (!info->has_sdk)
-		log_info(t->config.log,
-			 "pid %d: samples are not tagged: the program does not link the "
-			 "OpenTelemetry SDK (go.opentelemetry.io/otel/sdk)",
-			 target->pid);
-	else if (!attach_has_start(info))
-		log_warn(t->config.log,
-			 "pid %d: samples are not tagged: no known span start in this SDK version",
-			 target->pid);
-	else
-		log_info(t->config.log,
-			 "pid %d: no span has started yet: no traffic, no TracerProvider set "
-			 "(otel.SetTracerProvider), or nothing sampled",
-			 target->pid);
 }
 
 void targets_explain(struct targets *t, uint64_t now_ns)
@@ -380,7 +352,7 @@ void targets_explain(struct targets *t, uint64_t now_ns)
 		    gobinary_get_info(target->binary->go)->has_sdk)
 			continue;
 		e->explained = true;
-		explain(t, target);
+		target_explain(t->config.log, t->config.options, target);
 	}
 }
 

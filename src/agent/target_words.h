@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person is told of one target: why it is not profiled, what was attached, why no spans. */
+#ifndef AGENT_TARGET_WORDS_H
+#define AGENT_TARGET_WORDS_H
+
+struct loaded;
+struct log;
+struct options;
+struct target;
+
+/* Why a process that was read is not profiled; NULL when it is. */
+const char *target_refusal(const struct options *o, const struct target *target,
+			   const struct loaded *loaded);
+void target_announce(const struct log *log, const struct target *target);
+/* Why samples of an attached target carry no span. */
+void target_explain(const struct log *log, const struct options *o, const struct target *target);
+
+#endif
