@@ -262,23 +262,35 @@ static __always_inline __u64 read_goroutine(const struct target_process *target,
 }
 
 /*
- * In a signal handler: the registers that the signal interrupted become the ones to go on with.
- * At the handler's first instruction the frame still lies at SP.
+ * Where the signal frame lies while no frame of the handler stands above it: at the handler's first
+ * instruction SP points to it; on the way back, in the restorer (Go's or C's), right behind its
+ * first word.
  */
+static __always_inline __u64 signal_frame_of_leaf(const struct sample_record *record,
+						  const struct target_process *target)
+{
+	if (in_range(&target->signal_entries[0], record->pc) ||
+	    in_range(&target->signal_entries[1], record->pc))
+		return record->sp;
+	if (in_range(&target->signal_return, record->pc) || record->pc < target->text_start ||
+	    record->pc >= target->text_end)
+		return record->sp - 8;
+	return 0;
+}
+
+/* In a signal handler: the registers that the signal interrupted become the ones to go on with. */
 static __always_inline void take_interrupted(struct sample_record *record,
 					     const struct target_process *target,
 					     __u64 signal_frame)
 {
 	struct user_registers interrupted;
 
-	if (!signal_frame && (in_range(&target->signal_entries[0], record->pc) ||
-			      in_range(&target->signal_entries[1], record->pc)))
-		signal_frame = record->sp;
-	if (!signal_frame)
-		return;
-	if (record->flags & SAMPLE_SYSTEM_STACK)
+	if (signal_frame && record->flags & SAMPLE_SYSTEM_STACK)
 		record->curg_sp = 0; /* saved when it last left the CPU: not where it is now */
-	if (!signal_frame_registers(signal_frame, &interrupted))
+	if (!signal_frame)
+		signal_frame = signal_frame_of_leaf(record, target);
+	if (!signal_frame || !signal_frame_registers(signal_frame, &interrupted) ||
+	    interrupted.pc < target->text_start || interrupted.pc >= target->text_end)
 		return;
 	record->flags |= SAMPLE_SIGNAL;
 	record->curg_pc = interrupted.pc;

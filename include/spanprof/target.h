@@ -53,7 +53,8 @@ struct target_process {
 	__u64 text_start; /* Go text: [start, end) */
 	__u64 text_end;
 	struct target_range
-		signal_entries[2]; /* sigtramp, cgoSigtramp: below lies a signal frame */
+		signal_entries[2];	   /* sigtramp, cgoSigtramp: below lies a signal frame */
+	struct target_range signal_return; /* Go's own restorer */
 	struct target_range top_frames[TARGET_TOP_FRAMES]; /* a whole stack ends in one of these */
 };
 
@@ -106,6 +107,6 @@ struct target_counters {
 	__u64 events[EVENT_COUNT];
 };
 
-_Static_assert(sizeof(struct target_process) == 240, "layout shared with BPF");
+_Static_assert(sizeof(struct target_process) == 256, "layout shared with BPF");
 
 #endif

@@ -81,6 +81,8 @@ void attach_describe(const struct gobinary_info *info, uint64_t bias, uint32_t g
 	out->signal_entries[0].end = info->sigtramp.end + bias;
 	out->signal_entries[1].start = info->cgo_sigtramp.start + bias;
 	out->signal_entries[1].end = info->cgo_sigtramp.end + bias;
+	out->signal_return.start = info->sigreturn.start + bias;
+	out->signal_return.end = info->sigreturn.end + bias;
 	for (size_t i = 0; i < info->top_frame_count && i < TARGET_TOP_FRAMES; i++) {
 		out->top_frames[i].start = info->top_frames[i].start + bias;
 		out->top_frames[i].end = info->top_frames[i].end + bias;

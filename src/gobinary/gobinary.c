@@ -114,6 +114,9 @@ static int read_functions(struct gobinary *b, const char *sdk_package)
 	SET_RANGE(info, cgocallback, found[FUNCTION_CGOCALLBACK]);
 	SET_RANGE(info, sigtramp, found[FUNCTION_SIGTRAMP]);
 	SET_RANGE(info, cgo_sigtramp, found[FUNCTION_CGO_SIGTRAMP]);
+	SET_RANGE(info, sigreturn, found[FUNCTION_SIGRETURN]);
+	if (!info->sigreturn.start)
+		SET_RANGE(info, sigreturn, found[FUNCTION_SIGRETURN_OLD]);
 	SET_RANGE(info, async_preempt, found[FUNCTION_ASYNC_PREEMPT]);
 	SET_RANGE(info, sigpanic, found[FUNCTION_SIGPANIC]);
 	SET_RANGE(info, goexit, found[FUNCTION_GOEXIT]);

@@ -79,7 +79,8 @@ struct gobinary_info {
 	/* [start, end) of functions at which the unwinder changes stacks; 0 when absent. */
 	struct {
 		uint64_t start, end;
-	} systemstack, mcall, morestack, asmcgocall, cgocallback, sigtramp, cgo_sigtramp, goexit;
+	} systemstack, mcall, morestack, asmcgocall, cgocallback, sigtramp, cgo_sigtramp, sigreturn,
+		goexit;
 	/* Functions that are "called" where no call stands: their return address executes itself.
 	 */
 	struct {

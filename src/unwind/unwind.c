@@ -13,6 +13,8 @@
 #include "gobinary/gobinary.h"
 #include "unwind/frame_rule.h"
 
+#define INJECTED_AHEAD_MAX 8 /* frames of the runtime above an injected call */
+
 /* Copied stack words and where they lie in the target. */
 struct window {
 	uint64_t address;
@@ -23,9 +25,10 @@ struct window {
 /* Where a walk stands, and what was captured for it. */
 struct cursor {
 	uint64_t pc, sp, fp, lr;
-	bool exact;	 /* pc itself executes; else it is a return address */
-	bool hide_first; /* the first frame stands for a stack switch: a helper of the runtime */
-	size_t depth;	 /* frames stepped over by pcsp */
+	bool exact;	  /* pc itself executes; else it is a return address */
+	bool hide_first;  /* the first frame stands for a stack switch: a helper of the runtime */
+	bool interrupted; /* a signal handler's: the registers it interrupted are known */
+	size_t depth;	  /* frames stepped over by pcsp */
 	struct window window;
 	const __u64 *chain; /* return addresses along frame pointers from fp */
 	size_t chain_count;
@@ -86,7 +89,8 @@ static bool ends_walk(struct walker *w, uint64_t pc, enum walk_end *end)
 		*end = WALK_WHOLE;
 		return true;
 	}
-	if (IN(address, info->sigtramp) || IN(address, info->cgo_sigtramp)) {
+	if (IN(address, info->sigtramp) || IN(address, info->cgo_sigtramp) ||
+	    IN(address, info->sigreturn)) {
 		*end = WALK_SIGNAL;
 		return true;
 	}
@@ -145,6 +149,8 @@ static bool read_word(const struct window *window, uint64_t address, uint64_t *w
 static enum walk_end walk_foreign(struct walker *w, const struct cursor *c)
 {
 	emit(w, c->pc, true);
+	if (c->interrupted)
+		return WALK_SIGNAL; /* C's return from the handler */
 	if (c->chain_count && in_text(w, c->chain[0]))
 		return follow_chain(w, c->chain, c->chain_count);
 	if (w->info)
@@ -173,16 +179,30 @@ static bool is_injected(const struct walker *w, uint64_t pc)
 	return IN(pc - w->bias, w->info->async_preempt) || IN(pc - w->bias, w->info->sigpanic);
 }
 
+/*
+ * An injected call interrupts between any two instructions, so that the frame it interrupted may
+ * not be in the chain: up to such a call the steps go by pcsp even where the chain could be taken.
+ */
+static bool injected_ahead(const struct walker *w, const struct cursor *c)
+{
+	for (size_t i = 0; i < c->chain_count && i < INJECTED_AHEAD_MAX; i++)
+		if (is_injected(w, c->chain[i] - 1))
+			return true;
+	return false;
+}
+
 /* Moves to the caller, past a frame of known size. False: `*end` says how the walk ends. */
 static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint32_t size,
 		      enum walk_end *end)
 {
 	bool injected = is_injected(w, inside), keeps_record;
 	struct frame_rule rule;
+	uint64_t caller_fp;
 
 	frame_rule_get(c->sp, size, &rule);
 	keeps_record = rule.frame_record && c->fp == rule.frame_record;
-	if (keeps_record && !injected) {
+	if (keeps_record && (!(injected || injected_ahead(w, c)) || !c->chain_count ||
+			     !read_word(&c->window, rule.frame_record, &caller_fp))) {
 		*end = follow_chain(w, c->chain, c->chain_count);
 		return false;
 	}
@@ -194,8 +214,8 @@ static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint3
 				: follow_chain(w, c->chain, c->chain_count);
 		return false;
 	}
-	if (keeps_record && c->chain_count) {
-		read_word(&c->window, rule.frame_record, &c->fp);
+	if (keeps_record) {
+		c->fp = caller_fp;
 		c->chain++;
 		c->chain_count--;
 	}
@@ -293,6 +313,7 @@ static enum walk_end walk_sample(struct walker *w, const struct sample_record *s
 		.fp = sample->fp,
 		.lr = sample->lr,
 		.exact = true,
+		.interrupted = sample->flags & SAMPLE_SIGNAL,
 		.window = {sample->sp, layout->stack, sample->stack_count},
 		.chain = layout->chain,
 		.chain_count = sample->chain_count,
