@@ -84,7 +84,8 @@ func (t *tally) add(known *truth, s *sample, from int64) {
 // addBetween judges a sample outside all slots: it may carry a span only where one was open that
 // belongs to the work before or after it on this thread, or was started there.
 func (t *tally) addBetween(known *truth, s *sample, list []slot, next int) {
-	if onScheduler(s.stack) {
+	// With a goroutine at hand the scheduler is parking or readying it: judged by its spans.
+	if onScheduler(s.stack) && (s.Span == "" || s.Goid == 0) {
 		t.addIdle(s)
 		return
 	}
