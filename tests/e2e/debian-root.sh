@@ -85,5 +85,5 @@ END
 started=$(date +%s)
 status=0
 unshare --mount --propagation private /bin/sh "$root/enter" "$root" "$@" || status=$?
-echo "debian-root.sh: $suite: $* exited $status after $(($(date +%s) - started)) s" >&2
+echo "debian-root.sh: $suite: $1 exited $status after $(($(date +%s) - started)) s" >&2
 exit "$status"
