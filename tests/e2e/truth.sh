@@ -53,6 +53,7 @@ flags_of()
 # profile NAME: runs the program and spanprof beside it, then compares.
 profile()
 {
+	: >"$work/truth.out"
 	"$work/truth-$1" -seconds $((seconds + 60)) -truth "$work/truth.jsonl" >"$work/truth.out" &
 	target=$!
 	tries=0

@@ -30,7 +30,7 @@ func shopSamples() []taggedSample {
 		{traceA, spanA, "GET /cpu-heavy", 990e6, []string{"main.countPrimes", "main.cpuHeavy"}},
 		{traceA, spanA, "GET /cpu-heavy", 10e6, []string{"net/http.HandlerFunc.ServeHTTP"}},
 		{traceB, "00000000000000b2", "serialize report", 400e6,
-			[]string{"encoding/json.Marshal", "main.serializeReport"}},
+			[]string{"encoding/json.Marshal", "main.(*shop).serializeReport"}},
 		{traceB, "00000000000000b3", "db.query orders", 20e6, []string{"database/sql.Query"}},
 		{"cc", "c1", "fan out", 50e6, []string{"main.scorePart"}},
 		{"cc", "c2", "render label", 50e6, []string{"main.renderLabel"}},

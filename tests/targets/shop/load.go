@@ -16,12 +16,13 @@ import (
 // mix is what the load sends: every route has its own clients, each waiting for its answer.
 var mix = []struct {
 	path  string
-	pause time.Duration
+	wait  time.Duration // before the first: go statements are watched once a span was seen
+	pause time.Duration // between two
 }{
-	{"/cpu-heavy?ms=1500", 200 * time.Millisecond},
-	{"/report", 50 * time.Millisecond},
-	{"/io-wait", 100 * time.Millisecond},
-	{"/fanout", 100 * time.Millisecond},
+	{"/cpu-heavy?ms=1500", 0, 200 * time.Millisecond},
+	{"/report", 0, 50 * time.Millisecond},
+	{"/io-wait", 0, 100 * time.Millisecond},
+	{"/fanout", time.Second, 100 * time.Millisecond},
 }
 
 // requestsMax bounds the requests of one client.
@@ -51,6 +52,7 @@ func load(address string, seconds, each int) error {
 	for i := range counts {
 		clients.Go(func() {
 			route := mix[i%len(mix)]
+			time.Sleep(route.wait)
 			counts[i], failures[i] = ask("http://"+address+route.path, route.pause, until)
 		})
 	}

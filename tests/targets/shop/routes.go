@@ -30,7 +30,7 @@ func (s *shop) handler() http.Handler {
 			if r.Pattern != "" {
 				return r.Pattern
 			}
-			return r.Method
+			return r.Method + " " + r.URL.Path
 		}))
 }
 
