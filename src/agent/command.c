@@ -23,23 +23,31 @@ struct command {
 	int status;
 };
 
+/* kill -9 of spanprof leaves no child behind, not even one made in that moment. */
+static void die_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(127);
+}
+
 /* In the child: waits for the word, then becomes the program. */
-static void run_child(char **argv, int release_fd, int error_fd)
+static void run_child(char **argv, const struct invoker *invoker, pid_t parent, int release_fd,
+		      int error_fd)
 {
 	char byte;
 	int error = 0;
 	sigset_t none;
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM); /* kill -9 of spanprof leaves no child behind */
+	die_with(parent);
 	if (read(release_fd, &byte, 1) != 1)
 		_exit(127);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	error = invoker_become();
+	error = invoker_become(invoker);
 	if (!error) {
-		/* A change of user clears it. */
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		die_with(parent); /* a change of user has cleared it */
 		execvp(argv[0], argv);
 		error = -errno;
 	}
@@ -52,11 +60,16 @@ int command_open(char **argv, struct command **out)
 {
 	int release[2] = {-1, -1}, failure[2] = {-1, -1};
 	struct command *c = calloc(1, sizeof(*c));
-	int error = 0;
+	struct invoker invoker;
+	pid_t parent = getpid();
+	int error;
 
 	*out = NULL;
 	if (!c)
 		return -ENOMEM;
+	error = invoker_find(&invoker);
+	if (error)
+		goto out;
 	if (pipe2(release, O_CLOEXEC) || pipe2(failure, O_CLOEXEC)) {
 		error = -errno;
 		goto out;
@@ -68,7 +81,7 @@ int command_open(char **argv, struct command **out)
 	}
 	if (!c->pid) {
 		close(release[1]);
-		run_child(argv, release[0], failure[1]);
+		run_child(argv, &invoker, parent, release[0], failure[1]);
 	}
 	c->release_fd = release[1];
 	c->error_fd = failure[0];
@@ -149,17 +162,23 @@ int command_find_program(const char *name, char *path, size_t size)
 {
 	const char *folders = getenv("PATH");
 
-	if (strchr(name, '/') || !folders) {
+	if (!*name)
+		return -ENOENT;
+	if (strchr(name, '/')) {
 		snprintf(path, size, "%s", name);
 		return is_program(path) ? 0 : -ENOENT;
 	}
-	while (*folders) {
+	if (!folders)
+		folders = "/bin:/usr/bin"; /* as execvp of glibc */
+	for (;;) {
 		int length = strcspn(folders, ":");
 
-		snprintf(path, size, "%.*s/%s", length, folders, name);
+		/* An empty folder is the current one. */
+		snprintf(path, size, "%.*s/%s", length ? length : 1, length ? folders : ".", name);
 		if (is_program(path))
 			return 0;
-		folders += length + (folders[length] == ':');
+		if (!folders[length])
+			return -ENOENT;
+		folders += length + 1;
 	}
-	return -ENOENT;
 }

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static bool read_id(const char *name, unsigned long *id)
@@ -21,7 +22,7 @@ static bool read_id(const char *name, unsigned long *id)
 	return !errno && !*end && *id < (uid_t)-1;
 }
 
-static bool invoker(uid_t *uid, gid_t *gid)
+static bool read_ids(uid_t *uid, gid_t *gid)
 {
 	unsigned long user, group;
 
@@ -37,21 +38,45 @@ int invoker_give(int fd)
 	uid_t uid;
 	gid_t gid;
 
-	return invoker(&uid, &gid) && fchown(fd, uid, gid) ? -errno : 0;
+	return read_ids(&uid, &gid) && fchown(fd, uid, gid) ? -errno : 0;
 }
 
-int invoker_become(void)
+int invoker_find(struct invoker *out)
 {
+	int count = INVOKER_GROUPS_MAX;
 	struct passwd *user;
-	uid_t uid;
-	gid_t gid;
 
-	if (!invoker(&uid, &gid) || !uid)
+	memset(out, 0, sizeof(*out));
+	if (!read_ids(&out->uid, &out->gid) || !out->uid)
 		return 0;
-	user = getpwuid(uid);
-	if (user ? initgroups(user->pw_name, gid) : setgroups(1, &gid))
+	out->known = true;
+	user = getpwuid(out->uid);
+	if (!user) {
+		out->groups[0] = out->gid;
+		out->group_count = 1;
+		return 0;
+	}
+	if (strlen(user->pw_name) >= sizeof(out->name) || strlen(user->pw_dir) >= sizeof(out->home))
+		return -ERANGE;
+	strcpy(out->name, user->pw_name);
+	strcpy(out->home, user->pw_dir);
+	if (getgrouplist(out->name, out->gid, out->groups, &count) < 0)
+		return -ERANGE;
+	out->group_count = count;
+	return 0;
+}
+
+int invoker_become(const struct invoker *invoker)
+{
+	if (!invoker->known)
+		return 0;
+	if (setgroups(invoker->group_count, invoker->groups) || setgid(invoker->gid) ||
+	    setuid(invoker->uid))
 		return -errno;
-	if (setgid(gid) || setuid(uid))
+	if (!invoker->name[0])
+		return 0;
+	if (setenv("HOME", invoker->home, 1) || setenv("USER", invoker->name, 1) ||
+	    setenv("LOGNAME", invoker->name, 1))
 		return -errno;
-	return user && setenv("HOME", user->pw_dir, 1) ? -errno : 0;
+	return 0;
 }
