@@ -33,6 +33,7 @@ struct parsing {
 	size_t why_size;
 	bool failed;
 	bool explicit_frequency;
+	int next; /* index of the argument behind the last one that was understood */
 };
 
 static const struct argp_option profile_options[] = {
@@ -76,6 +77,15 @@ refuse(struct parsing *p, const char *format, ...)
 	return EINVAL;
 }
 
+/* A process named twice is one process: it is counted when it ends. */
+static bool has_pid(const struct options *o, pid_t pid)
+{
+	for (size_t i = 0; i < o->pid_count; i++)
+		if (o->pids[i] == pid)
+			return true;
+	return false;
+}
+
 static error_t parse_pids(struct parsing *p, const char *text)
 {
 	struct options *o = p->options;
@@ -88,9 +98,11 @@ static error_t parse_pids(struct parsing *p, const char *text)
 		pid = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : 0;
 		if (pid <= 0 || pid > 4194304 || errno || (*end && *end != ','))
 			return refuse(p, "--pid: not a process ID: %s", text);
-		if (o->pid_count == OPTIONS_PIDS_MAX)
-			return refuse(p, "--pid: at most %d processes", OPTIONS_PIDS_MAX);
-		o->pids[o->pid_count++] = pid;
+		if (!has_pid(o, pid)) {
+			if (o->pid_count == OPTIONS_PIDS_MAX)
+				return refuse(p, "--pid: at most %d processes", OPTIONS_PIDS_MAX);
+			o->pids[o->pid_count++] = pid;
+		}
 		if (!*end)
 			return 0;
 		text = end + 1;
@@ -104,7 +116,7 @@ static error_t parse_number(struct parsing *p, const char *name, const char *tex
 
 	*out = strtod(text, &end);
 	if (end == text || *end || !(*out >= least && *out <= most))
-		return refuse(p, "%s: a number from %g to %g, not %s", name, least, most, text);
+		return refuse(p, "%s: a number from %.8g to %.8g, not %s", name, least, most, text);
 	return 0;
 }
 
@@ -143,6 +155,13 @@ static error_t parse_output(struct parsing *p, const char *path)
 	return add(p, "-o", o->outputs, &o->output_count, OPTIONS_OUTPUTS_MAX, path);
 }
 
+/* argp does not tell which argument it failed at: the one behind the last good one. */
+static void note_progress(struct parsing *p, int key, const struct argp_state *state)
+{
+	if (key < ARGP_KEY_END)
+		p->next = state->next;
+}
+
 static error_t parse_profile(int key, char *argument, struct argp_state *state)
 {
 	struct parsing *p = state->input;
@@ -150,6 +169,7 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 	double number;
 	error_t error;
 
+	note_progress(p, key, state);
 	switch (key) {
 	case 'p':
 		return parse_pids(p, argument);
@@ -188,6 +208,10 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 	case KEY_VERBOSE:
 		o->verbose = true;
 		return 0;
+	case ARGP_KEY_NO_ARGS:
+		if (state->quoted)
+			return refuse(p, "-- is not followed by a command");
+		return 0;
 	case ARGP_KEY_ARGS:
 		if (!state->quoted || state->quoted != state->next)
 			return refuse(p, "unexpected argument %s (a command to run goes behind --)",
@@ -203,6 +227,7 @@ static error_t parse_show(int key, char *argument, struct argp_state *state)
 	struct parsing *p = state->input;
 	struct options *o = p->options;
 
+	note_progress(p, key, state);
 	switch (key) {
 	case KEY_TRACE:
 		return parse_hex(p, "--trace", argument, 32, &o->trace_id);
@@ -273,11 +298,10 @@ static int check_profile(struct parsing *p)
 
 int options_parse(int argc, char **argv, struct options *out, char *why, size_t why_size)
 {
-	struct parsing p = {.options = out, .why = why, .why_size = why_size};
+	struct parsing p = {.options = out, .why = why, .why_size = why_size, .next = 1};
 	bool show = argc > 1 && !strcmp(argv[1], "show");
 	const struct argp *argp = show ? &show_argp : &profile_argp;
 	char name[] = "spanprof", show_name[] = "spanprof show";
-	int stopped_at = 0;
 
 	*out = (struct options){
 		.action = show ? ACTION_SHOW : ACTION_PROFILE,
@@ -289,10 +313,11 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 		out->action = ACTION_DONE;
 		return 0;
 	}
-	if (argp_parse(argp, argc - show, argv + show, ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP,
-		       &stopped_at, &p))
+	/* In order: else "foo -- bar" would be permuted into the command "foo bar". */
+	if (argp_parse(argp, argc - show, argv + show,
+		       ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_IN_ORDER, NULL, &p))
 		return -refuse(&p, "unknown or incomplete option %s (see --help)",
-			       argv[show + (stopped_at > 1 ? stopped_at - 1 : 1)]);
+			       p.next < argc - show ? argv[show + p.next] : "");
 	if (!show)
 		return check_profile(&p);
 	if (p.failed)
