@@ -100,12 +100,14 @@ static size_t read_name(const struct target *target, const struct sample_span *s
 			size_t size)
 {
 	size_t wanted = span->name_size < size ? span->name_size : size;
+	size_t copied =
+		span->name_copied < RECORD_SPAN_NAME_MAX ? span->name_copied : RECORD_SPAN_NAME_MAX;
 
-	memcpy(name, span->name, span->name_copied);
-	if (wanted > span->name_copied &&
+	if (wanted > copied &&
 	    !process_read_memory(target->process, span->name_address, name, wanted))
 		return wanted;
-	return span->name_copied;
+	memcpy(name, span->name, copied);
+	return copied;
 }
 
 static uint32_t span_of(struct pipeline *p, const struct target *target, uint32_t resource,
