@@ -43,6 +43,7 @@ static int on_record(void *context, void *data, size_t size)
 
 	if (size < sizeof(*header) || header->size_bytes > size)
 		return 0;
+	size = header->size_bytes;
 	if (header->type == RECORD_SAMPLE && size >= sizeof(struct sample_record))
 		c->handler.on_sample(c->handler.context, data);
 	else if (header->type == RECORD_EXEC && size >= sizeof(struct process_record))

@@ -133,7 +133,10 @@ int clocks_refresh(struct clocks *c)
 		return error;
 	close_all(c);
 	memcpy(c->online, online, sizeof(online));
-	return open_list(c);
+	error = open_list(c);
+	if (error)
+		c->online[0] = '\0'; /* tried again at the next call */
+	return error;
 }
 
 uint32_t clocks_count(const struct clocks *c)
