@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Command sink receives OTLP profiles over HTTP on the loopback and checks each request; with
 // "check FILE..." it checks files. One line of JSON per request or file; exit 1 on any problem.
+// "list FILE..." and "unframe FILE DIRECTORY": see list.go.
 
 package main
 
@@ -16,6 +17,12 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "check" {
 		os.Exit(checkFiles(os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "list" {
+		exitOn(listFiles(os.Args[2:]))
+	}
+	if len(os.Args) == 4 && os.Args[1] == "unframe" {
+		exitOn(unframe(os.Args[2], os.Args[3]))
+	}
 	var s server
 	listen := flag.String("listen", "127.0.0.1:0", "address; the first line printed tells the port")
 	flag.StringVar(&s.directory, "dir", "", "keep every request there, uncompressed")
@@ -25,11 +32,17 @@ func main() {
 	flag.StringVar(&s.partial, "partial", "", "answer 200 with this partial_success message")
 	flag.StringVar(&s.retryAfter, "retry-after", "", "Retry-After of bad answers")
 	flag.DurationVar(&s.delay, "delay", 0*time.Second, "wait before every answer")
+	flag.BoolVar(&s.grpc, "grpc", false, "be a gRPC server instead, with no service")
 	flag.Parse()
-	if err := s.run(*listen); err != nil {
+	exitOn(s.run(*listen))
+}
+
+func exitOn(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "sink:", err)
 		os.Exit(1)
 	}
+	os.Exit(0)
 }
 
 func checkFiles(paths []string) int {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/profiles/v1development"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -29,7 +30,7 @@ const bodyMax = 4 << 20
 type server struct {
 	directory, partial, retryAfter string
 	status, times                  int
-	garbage                        bool
+	garbage, grpc                  bool
 	delay                          time.Duration
 
 	mutex    sync.Mutex // guards what follows and the order of lines
@@ -48,6 +49,14 @@ func (s *server) run(address string) error {
 	fmt.Println(listener.Addr())
 	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+	if s.grpc {
+		rpc := grpc.NewServer()
+		go func() {
+			<-stop.Done()
+			rpc.Stop()
+		}()
+		return rpc.Serve(listener)
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1development/profiles", s.export)
 	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
