@@ -72,7 +72,8 @@ static int scan_segment(struct elf_image *image, const struct elf_segment *s, ui
 	while (at < end && end - at >= 8) {
 		size_t size = end - at < SCAN_BYTES ? (size_t)(end - at) & ~(size_t)7 : SCAN_BYTES;
 
-		if (size > scan->budget_bytes || elf_image_read(image, at, scan->scratch, size))
+		if (size > scan->budget_bytes ||
+		    elf_image_read_file(image, s->offset + (at - s->address), scan->scratch, size))
 			return -ENOENT;
 		scan->budget_bytes -= size;
 		for (size_t i = 0; i < size; i += 8) {

@@ -118,7 +118,8 @@ static int scan_segment(struct elf_image *image, const struct elf_segment *s, ui
 	while (at < end && end - at >= HEADER_BYTES) {
 		size_t size = end - at < SCAN_BYTES ? (size_t)(end - at) & ~(size_t)7 : SCAN_BYTES;
 
-		if (size > *budget_bytes || elf_image_read(image, at, scratch, size))
+		if (size > *budget_bytes ||
+		    elf_image_read_file(image, s->offset + (at - s->address), scratch, size))
 			return -ENOENT;
 		*budget_bytes -= size;
 		for (size_t i = 0; i < size; i += 8) {
