@@ -30,7 +30,7 @@ build()
 	toolchain=go$1 file=$2
 	shift 2
 	[ "$toolchain" != golocal ] || toolchain=local
-	(cd tests/targets/symtruth && GOFLAGS='' GOTOOLCHAIN=$toolchain go build -o "$file" "$@" .)
+	(cd tests/targets/symtruth && GOFLAGS='' GOTOOLCHAIN=$toolchain go build -buildvcs=false -o "$file" "$@" .)
 }
 
 # check NAME FILE [EXTRA_TRUTH]
