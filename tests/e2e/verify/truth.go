@@ -29,7 +29,7 @@ func verifyTruth(args []string) error {
 	flags.Float64Var(&limit.right, "min-right", 0.999, "least share of samples with the right span")
 	flags.Float64Var(&limit.stacks, "min-stacks", 0.999, "least share of exact stacks")
 	flags.Float64Var(&limit.slope, "slope", 0.03, "most that the CPU slope may differ from 1")
-	flags.Float64Var(&limit.between, "max-between", 0.01, "most samples between slots, as a share")
+	flags.Float64Var(&limit.between, "max-between", 0.02, "most samples between slots, as a share")
 	flags.IntVar(&limit.samples, "min-samples", 500, "least number of samples")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -106,7 +106,7 @@ func printKinds(list *checklist, known *truth, t *tally, limit limits, period fl
 		if name == "leaf" || name == "inline" {
 			// A lost frameless leaf or inlined frame leaves a plausible stack behind. Without
 			// optimization the loop around the latter takes more time than it does.
-			list.check(k.leaf*5 > k.stacks, "samples of %s show its innermost frame", name)
+			list.check(k.leaf*20 > k.stacks, "samples of %s show its innermost frame", name)
 		}
 		if k.samples == 0 && k.cpu > int64(20*period) {
 			list.check(false, "no sample of %s", name)
