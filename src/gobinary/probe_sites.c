@@ -25,6 +25,7 @@ static int find_site(struct elf_image *image, const struct go_function_range *fu
 		     const struct go_function_range *callee, struct go_probe_site *site)
 {
 	uint64_t size = function->end - function->start;
+	bool on_branch;
 	size_t offset;
 	uint8_t *code;
 	int err;
@@ -35,12 +36,16 @@ static int find_site(struct elf_image *image, const struct go_function_range *fu
 	if (!code)
 		return -ENOMEM;
 	err = elf_image_read(image, function->start, code, size);
-	if (!err && callee)
+	/* A prologue of the register ABI: what is in registers at a call is known only then. */
+	if (!err)
+		err = probe_arch_find_entry(code, size, &offset, &on_branch);
+	if (!err && callee) {
+		on_branch = false;
 		err = probe_arch_find_call(code, size, function->start, callee->start, &offset);
-	else if (!err)
-		err = probe_arch_find_entry(code, size, &offset, &site->on_branch);
+	}
 	if (!err) {
 		site->address = function->start + offset;
+		site->on_branch = on_branch;
 		err = elf_image_offset_of(image, site->address, &site->file_offset);
 	}
 	free(code);

@@ -23,11 +23,11 @@ static const char *const probes[GO_PROBE_KIND_COUNT] = {
 	[GO_PROBE_NEWPROC_RUNQPUT] = "newproc_runqput",
 };
 
-static double now_ms(void)
+static double now_ms(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
@@ -88,25 +88,33 @@ static void print_places(const struct gobinary_info *i)
 	print_range("goexit", i->goexit.start, i->goexit.end);
 }
 
-/* The second argument, a count, opens the file so many times and prints the best time. */
+static void least(double *best, double value)
+{
+	if (value < *best)
+		*best = value;
+}
+
+/* The second argument, a count, opens the file so many times and prints the best times. */
 int main(int argc, char **argv)
 {
 	int fd = argc > 1 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
 	int rounds = argc > 2 ? atoi(argv[2]) : 1;
 	struct block_cache *cache = NULL;
 	struct gobinary *b = NULL;
-	double best_ms = 1e9;
+	double elapsed_ms = 1e9, cpu_ms = 1e9;
 	struct rusage usage;
 	int err = fd < 0 ? -errno : block_cache_open(CACHE_BYTES, &cache);
 
 	for (int i = 0; !err && i < rounds; i++) {
-		double begin_ms = now_ms(), took_ms;
+		double begin_ms, begin_cpu_ms;
 
 		gobinary_close(b);
 		b = NULL;
+		begin_ms = now_ms(CLOCK_MONOTONIC);
+		begin_cpu_ms = now_ms(CLOCK_PROCESS_CPUTIME_ID);
 		err = gobinary_open(fd, cache, &b);
-		took_ms = now_ms() - begin_ms;
-		best_ms = took_ms < best_ms ? took_ms : best_ms;
+		least(&elapsed_ms, now_ms(CLOCK_MONOTONIC) - begin_ms);
+		least(&cpu_ms, now_ms(CLOCK_PROCESS_CPUTIME_ID) - begin_cpu_ms);
 	}
 	if (err) {
 		fprintf(stderr, "gobinary_print: %s: %s\n", argc > 1 ? argv[1] : "no file",
@@ -117,7 +125,8 @@ int main(int argc, char **argv)
 	print_offsets(gobinary_get_info(b));
 	print_places(gobinary_get_info(b));
 	getrusage(RUSAGE_SELF, &usage);
-	printf("cost.open_ms=%.2f\ncost.max_rss_kib=%ld\n", best_ms, usage.ru_maxrss);
+	printf("cost.open_ms=%.2f\ncost.open_cpu_ms=%.2f\ncost.max_rss_kib=%ld\n", elapsed_ms,
+	       cpu_ms, usage.ru_maxrss);
 	gobinary_close(b);
 	block_cache_close(cache);
 	close(fd);

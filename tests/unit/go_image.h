@@ -242,7 +242,7 @@ static inline uint64_t go_image_add_struct(struct go_image *m, const char *star_
 	return at;
 }
 
-/* Functions are laid out in the order of the calls, 16-aligned. Returns the entry. */
+/* Functions lie in the order of the calls, 16-aligned, int3 between them. Returns the entry. */
 static inline uint64_t go_image_add_function(struct go_image *m, const char *name, uint8_t flags,
 					     const void *code, size_t size)
 {
@@ -255,6 +255,7 @@ static inline uint64_t go_image_add_function(struct go_image *m, const char *nam
 	m->functions[m->function_count++].flags = flags;
 	go_image_put(m, at, code, size);
 	m->text_at = (at + size + 15) & ~15ull;
+	memset(m->data + (at + size - GO_IMAGE_BASE), 0xcc, m->text_at - at - size);
 	return at;
 }
 

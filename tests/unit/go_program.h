@@ -60,6 +60,18 @@ static inline uint64_t go_program_add(struct go_program *p, const char *name, ui
 	return go_image_add_function(&p->image, name, flags, GO_PROGRAM_BODY, 16);
 }
 
+/* A function whose last instructions are a call; returns the place of that call. */
+static inline uint64_t go_program_add_caller(struct go_program *p, const char *name,
+					     uint64_t callee)
+{
+	static const uint8_t code[] = GO_PROGRAM_PROLOGUE GO_PROGRAM_BODY;
+	const size_t before = sizeof(GO_PROGRAM_PROLOGUE) - 1;
+	uint64_t entry = go_image_add_function(&p->image, name, 0, code, before + 16);
+
+	go_program_put_call(&p->image, entry + before, callee);
+	return entry + before;
+}
+
 /* Offsets that no version has, so that a table cannot be mistaken for them. */
 static inline void go_program_add_types(struct go_program *p, const char *sdk_package)
 {
@@ -106,10 +118,8 @@ static inline void go_program_fill(struct go_program *p, bool pie, const char *s
 	p->new_recording_site =
 		GO_PROGRAM_BRANCH + go_image_add_function(m, p->names[1], 0, GO_PROGRAM_PROLOGUE,
 							  sizeof(GO_PROGRAM_PROLOGUE) - 1);
-	p->with_value_site = go_program_add(p, p->names[2], 0);
-	go_program_put_call(m, p->with_value_site, with_value);
-	p->runqput_site = go_program_add(p, "runtime.newproc.func1", 0);
-	go_program_put_call(m, p->runqput_site, runqput);
+	p->with_value_site = go_program_add_caller(p, p->names[2], with_value);
+	p->runqput_site = go_program_add_caller(p, "runtime.newproc.func1", runqput);
 	/* An ABI wrapper and the assembly function bear one name. */
 	go_program_add(p, "runtime.systemstack", 0);
 	p->systemstack = go_program_add(p, "runtime.systemstack", GO_PROGRAM_ASSEMBLY);

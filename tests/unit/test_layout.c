@@ -78,8 +78,10 @@ static void test_span_table(void **state)
 		uint16_t context, end_time, name;
 	} rows[] = {
 		{"v1.0.1", GO_OFFSETS_TABLE, 232, 120, 80},
+		{"v1.3.0", GO_OFFSETS_TABLE, 232, 120, 80},
+		{"v1.4.0", GO_OFFSETS_TABLE, 176, 120, 80},
 		{"v1.7.0", GO_OFFSETS_TABLE, 176, 120, 80},
-		{"v1.16.0", GO_OFFSETS_TABLE, 176, 120, 80},
+		{"v1.19.0", GO_OFFSETS_TABLE, 176, 120, 80},
 		{"v1.20.0", GO_OFFSETS_TABLE, 192, 136, 96},
 		{"v1.47.0", GO_OFFSETS_TABLE, 192, 136, 96},
 		{"v1.60.0", GO_OFFSETS_NEWEST, 192, 136, 96},

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "go_image.h"
+#include "go_program.h"
 #include "gobinary/block_cache.h"
 #include "gobinary/elf_image.h"
 #include "gobinary/probe_sites.h"
@@ -195,6 +195,34 @@ static void test_absent(void **state)
 	}
 }
 
+/*
+ * The call is probed for what is in registers: not in a function of the stack ABI (Go 1.16 and
+ * before), which has no prologue of ours.
+ */
+static void test_register_abi(void **state)
+{
+	static struct go_program p;
+	struct go_function_range functions[FUNCTION_COUNT] = {{0}};
+	struct go_probe_site sites[GO_PROBE_KIND_COUNT];
+	uint64_t callee, site, old;
+
+	memset(&p, 0, sizeof(p));
+	go_image_open(&p.image, false);
+	callee = go_program_add(&p, "callee", 0);
+	old = go_program_add(&p, "old", 0);
+	go_program_put_call(&p.image, old, callee);
+	site = go_program_add_caller(&p, "caller", callee);
+	functions[FUNCTION_WITH_VALUE] = (struct go_function_range){callee, callee + 16};
+	functions[FUNCTION_RUNQPUT] = functions[FUNCTION_WITH_VALUE];
+	functions[FUNCTION_NEWPROC_CLOSURE] = (struct go_function_range){old, old + 16};
+	functions[FUNCTION_TRACER_START] = (struct go_function_range){old + 16, site + 16};
+	find(&p.image, functions, sites);
+	assert_false(sites[GO_PROBE_NEWPROC_RUNQPUT].present);
+	assert_true(sites[GO_PROBE_WITH_VALUE].present);
+	assert_int_equal(sites[GO_PROBE_WITH_VALUE].address, site);
+	assert_false(sites[GO_PROBE_WITH_VALUE].on_branch);
+}
+
 static void test_other_machine(void **state)
 {
 	static struct go_image m;
@@ -220,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_tls),
 #endif
 		cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_register_abi),
 		cmocka_unit_test(test_other_machine),
 	};
 
