@@ -319,7 +319,7 @@ static enum walk_end walk_sample(struct walker *w, const struct sample_record *s
 		.chain_count = sample->chain_count,
 	};
 	enum walk_end end = walk(w, &c);
-	bool has_saved = sample->curg_pc && !(sample->flags & SAMPLE_SIGNAL);
+	bool has_saved = sample->curg_pc && sample->curg_sp && !(sample->flags & SAMPLE_SIGNAL);
 
 	if ((end == WALK_SWITCH || end == WALK_FOREIGN) && has_saved)
 		return walk_curg(w, sample, layout);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The unwinder across stacks: g0, C, signal handlers, and calls that nobody made. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unwind_fixture.h"
+
+/* runtime work on g0 for a goroutine, behind systemstack: its pause in the helper is not shown. */
+static void test_systemstack(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t start = scene_body(&f->scene, "runtime.gcStart");
+	const uint64_t change =
+		scene_body_in(&f->scene, f->info->systemstack.start, f->info->systemstack.end);
+	const uint64_t paused = scene_pc_at(&f->scene, "runtime.systemstack_switch", 8) + 3;
+
+	/* A frame pointer does not lead across: what the goroutine has saved does. */
+	scene_begin(&f->thread, G0);
+	scene_push(&f->scene, &f->thread, start, true);
+	scene_end(&f->thread, change);
+	scene_begin(&f->stack, STACK);
+	PUSH(f, paused, true);
+	push_root(f, &f->stack);
+	scene_sample_two(&f->record, &f->thread, &f->stack, SAMPLE_SYSTEM_STACK);
+	unwind(f);
+	assert_frames(&f->out, 1, start, change, f->outer, f->main, f->runtime_main, (uint64_t)0);
+	assert_false(f->out.truncated);
+
+	/* When it does, the saved registers are not needed. */
+	f->thread.chain[f->thread.chain_count++] = f->outer;
+	f->thread.chain[f->thread.chain_count++] = f->main;
+	f->thread.chain[f->thread.chain_count++] = f->goexit;
+	scene_sample(&f->record, &f->thread, 64, 8);
+	unwind(f);
+	assert_frames(&f->out, 1, start, change, f->outer, f->main, (uint64_t)0);
+	assert_false(f->out.truncated);
+
+	/* And when the chain beyond leads astray, it is cut at the switch and known to be. */
+	f->thread.chain_count = 3;
+	f->thread.chain[1] = 0xdeadbeef;
+	f->thread.chain[2] = 0xdeadbef0;
+	scene_sample(&f->record, &f->thread, 64, 8);
+	unwind(f);
+	assert_frames(&f->out, 1, start, change, (uint64_t)0);
+	assert_true(f->out.truncated);
+}
+
+/* Stack growth: the goroutine stands at a function's entry, which is shown. */
+static void test_morestack(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t newstack = scene_body(&f->scene, "runtime.newstack");
+	const uint64_t more = f->info->morestack.end - 1;
+	const uint64_t entered = scene_function(&f->scene, "main.middle").entry + 1;
+
+	scene_begin(&f->thread, G0);
+	scene_push(&f->scene, &f->thread, newstack, true);
+	scene_end(&f->thread, more);
+	scene_begin(&f->stack, STACK);
+	PUSH(f, entered, false);
+	push_root(f, &f->stack);
+	scene_sample_two(&f->record, &f->thread, &f->stack, SAMPLE_SYSTEM_STACK);
+	unwind(f);
+	assert_frames(&f->out, 1, newstack, more, entered, f->outer, f->main, f->runtime_main,
+		      (uint64_t)0);
+	assert_false(f->out.truncated);
+}
+
+/* C code called by a goroutine: no way through it, but g.syscallpc tells where it was left. */
+static void test_foreign_leaf(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t call = scene_body(&f->scene, "runtime.cgocall");
+
+	scene_begin(&f->stack, STACK);
+	PUSH(f, call, true);
+	PUSH(f, f->middle, true);
+	push_root(f, &f->stack);
+	memset(&f->thread, 0, sizeof(f->thread));
+	f->thread.base = f->thread.sp = f->thread.next_sp = G0;
+	f->thread.pc = C_PC;
+	f->stack.fp = 0; /* only pc and sp are saved for a call into C */
+	f->stack.chain_count = 0;
+	scene_sample_two(&f->record, &f->thread, &f->stack,
+			 SAMPLE_SYSTEM_STACK | SAMPLE_CURG_SYSCALL);
+	unwind(f);
+	assert_frames(&f->out, 1, C_PC, call, f->middle, f->outer, f->main, f->runtime_main,
+		      (uint64_t)0);
+	assert_false(f->out.truncated);
+
+	/* The vdso keeps frame pointers: its chain starts in Go. */
+	scene_begin(&f->stack, STACK);
+	PUSH(f, f->middle, true);
+	push_root(f, &f->stack);
+	scene_sample(&f->record, &f->stack, 64, 0);
+	f->record.sample.pc = C_PC;
+	unwind(f);
+	assert_frames(&f->out, 1, C_PC, f->outer, f->main, f->runtime_main, (uint64_t)0);
+	assert_false(f->out.truncated);
+}
+
+/* A signal in a frameless function: the handler's frames, then the function, which executed. */
+static void test_signal(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t handler = scene_body(&f->scene, "runtime.sighandler");
+	const uint64_t go = scene_body(&f->scene, "runtime.sigtrampgo");
+	const uint64_t entry =
+		scene_body_in(&f->scene, f->info->sigtramp.start, f->info->sigtramp.end);
+
+	scene_begin(&f->thread, G0);
+	scene_push(&f->scene, &f->thread, handler, true);
+	scene_push(&f->scene, &f->thread, go, true);
+	scene_end(&f->thread, entry);
+	scene_begin(&f->stack, STACK);
+	PUSH(f, f->leaf, false);
+	PUSH(f, f->middle, true);
+	push_root(f, &f->stack);
+	scene_sample_two(&f->record, &f->thread, &f->stack, SAMPLE_SYSTEM_STACK | SAMPLE_SIGNAL);
+	unwind(f);
+	assert_frames(&f->out, 1 | 1 << 3, handler, go, entry, f->leaf, f->middle, f->outer,
+		      f->main, f->runtime_main, (uint64_t)0);
+	assert_false(f->out.truncated);
+
+	/* Without what it interrupted the stack ends at the handler's entry, and is cut. */
+	scene_sample(&f->record, &f->thread, 64, 8);
+	unwind(f);
+	assert_frames(&f->out, 1, handler, go, entry, (uint64_t)0);
+	assert_true(f->out.truncated);
+}
+
+/* A goroutine is preempted in the middle of a leaf: no call stands before the return address. */
+static void test_injected_call(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t preempted = scene_body(&f->scene, "runtime.asyncPreempt2");
+	const uint64_t inject =
+		scene_body_in(&f->scene, f->info->async_preempt.start, f->info->async_preempt.end);
+
+	scene_begin(&f->stack, STACK);
+	PUSH(f, preempted, true);
+	PUSH(f, inject, true);
+	PUSH(f, f->leaf, false);
+	PUSH(f, f->middle, true);
+	push_root(f, &f->stack);
+	scene_sample(&f->record, &f->stack, 64, SCENE_WORDS);
+	unwind(f);
+	assert_frames(&f->out, 1 | 1 << 2, preempted, inject, f->leaf, f->middle, f->outer, f->main,
+		      f->runtime_main, (uint64_t)0);
+	assert_false(f->out.truncated);
+}
+
+/* g0 after a goroutine has left it: mcall is the end, whatever its frame pointer says. */
+static void test_mcall(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t park = scene_body(&f->scene, "runtime.park_m");
+	const uint64_t mcall = f->info->mcall.end - 1;
+
+	scene_begin(&f->thread, G0);
+	scene_push(&f->scene, &f->thread, park, true);
+	scene_end(&f->thread, mcall);
+	f->thread.chain[f->thread.chain_count++] = f->outer;
+	scene_sample(&f->record, &f->thread, 64, 8);
+	f->record.sample.flags = SAMPLE_SYSTEM_STACK;
+	unwind(f);
+	assert_frames(&f->out, 1, park, mcall, (uint64_t)0);
+	assert_false(f->out.truncated);
+}
+
+/*
+ * Saved registers whose stack pointer was found to be stale are none: the stack ends at the switch
+ * and is known to be cut.
+ */
+static void test_stale_registers(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t start = scene_body(&f->scene, "runtime.gcStart");
+	const uint64_t change =
+		scene_body_in(&f->scene, f->info->systemstack.start, f->info->systemstack.end);
+
+	scene_begin(&f->thread, G0);
+	scene_push(&f->scene, &f->thread, start, true);
+	scene_end(&f->thread, change);
+	scene_sample(&f->record, &f->thread, 64, 8);
+	f->record.sample.flags = SAMPLE_SYSTEM_STACK;
+	f->record.sample.curg_pc = f->outer;
+	unwind(f);
+	assert_frames(&f->out, 1, start, change, (uint64_t)0);
+	assert_true(f->out.truncated);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_systemstack),	cmocka_unit_test(test_morestack),
+		cmocka_unit_test(test_foreign_leaf),	cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_injected_call),	cmocka_unit_test(test_mcall),
+		cmocka_unit_test(test_stale_registers),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
