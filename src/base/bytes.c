@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Adding 0 to NULL is undefined, and an empty input often comes as NULL. */
 struct bytes bytes_over(const void *data, size_t size)
 {
 	struct bytes b = {.at = data, .end = size ? (const uint8_t *)data + size : data};
@@ -14,11 +15,13 @@ struct bytes bytes_over(const void *data, size_t size)
 	return b;
 }
 
+/* After a failure nothing is left: a loop over bytes_left then ends. */
 size_t bytes_left(const struct bytes *b)
 {
 	return b->failed ? 0 : (size_t)(b->end - b->at);
 }
 
+/* Compares sizes, never pointers beyond the end, so that no count can wrap. */
 const uint8_t *bytes_take(struct bytes *b, size_t count)
 {
 	const uint8_t *from = b->at;
@@ -95,6 +98,7 @@ void buffer_open(struct buffer *b, size_t cap_bytes)
 	*b = (struct buffer){.cap = cap_bytes};
 }
 
+/* Usable again afterwards, with the same cap. */
 void buffer_close(struct buffer *b)
 {
 	free(b->data);
@@ -113,6 +117,7 @@ static bool buffer_reserve(struct buffer *b, size_t size)
 		goto fail;
 	if (b->size + size <= b->capacity)
 		return true;
+	/* Doubling, but never beyond the cap. */
 	while (capacity < b->size + size)
 		capacity = capacity > b->cap / 2 ? b->cap : capacity * 2;
 	data = realloc(b->data, capacity);
@@ -126,6 +131,7 @@ fail:
 	return false;
 }
 
+/* All or nothing: a piece that does not fit is not added in part. */
 void buffer_add(struct buffer *b, const void *data, size_t size)
 {
 	if (!size || !buffer_reserve(b, size))

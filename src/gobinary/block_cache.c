@@ -18,6 +18,7 @@
 #define MAX_BLOCKS  65536
 #define NONE	    UINT32_MAX
 
+/* Indices, not pointers: half the size, and NONE needs no special node. */
 struct block {
 	uint64_t file_id;
 	uint64_t number; /* offset / BLOCK_BYTES */
@@ -29,11 +30,11 @@ struct block {
 
 struct block_cache {
 	struct block *blocks;
-	uint32_t *buckets;
+	uint32_t *buckets; /* heads of chains, at most half full */
 	uint32_t block_count;
 	uint32_t bucket_mask;
-	uint32_t newest, oldest;
-	size_t bytes;
+	uint32_t newest, oldest; /* ends of the list */
+	size_t bytes;		 /* of blocks that are allocated */
 };
 
 int block_cache_open(size_t cap_bytes, struct block_cache **out)
@@ -56,6 +57,7 @@ int block_cache_open(size_t cap_bytes, struct block_cache **out)
 		return -ENOMEM;
 	}
 	memset(c->buckets, 0xff, buckets * sizeof(*c->buckets));
+	/* All slots are in the list from the start; blocks are allocated when first needed. */
 	for (uint32_t i = 0; i < c->block_count; i++) {
 		c->blocks[i].newer = i ? i - 1 : NONE;
 		c->blocks[i].older = i + 1 < c->block_count ? i + 1 : NONE;
@@ -77,6 +79,7 @@ void block_cache_close(struct block_cache *c)
 	free(c);
 }
 
+/* File ids are addresses and numbers are small: both are mixed before the high bits are taken. */
 static uint32_t *bucket_of(struct block_cache *c, uint64_t file_id, uint64_t number)
 {
 	uint64_t hash = (file_id ^ (number * 0x9e3779b97f4a7c15ull)) * 0xff51afd7ed558ccdull;
@@ -102,6 +105,7 @@ static void list_push_newest(struct block_cache *c, uint32_t i)
 	c->newest = i;
 }
 
+/* Where the next block to be filled is taken from. */
 static void list_push_oldest(struct block_cache *c, uint32_t i)
 {
 	struct block *b = &c->blocks[i];
@@ -121,6 +125,7 @@ static void chain_remove(struct block_cache *c, uint32_t i)
 	*link = c->blocks[i].chain;
 }
 
+/* Less than `size` only at the end of the file. */
 static ssize_t pread_whole(int fd, void *to, size_t size, uint64_t offset)
 {
 	size_t done = 0;
@@ -158,6 +163,7 @@ static int load_block(struct block_cache *c, int fd, uint64_t file_id, uint64_t 
 			return -ENOMEM;
 		c->bytes += BLOCK_BYTES;
 	}
+	/* Free until the read has worked. */
 	b->data = NULL;
 	got = pread_whole(fd, data, BLOCK_BYTES, number * BLOCK_BYTES);
 	if (got <= 0) {
@@ -176,6 +182,7 @@ static int load_block(struct block_cache *c, int fd, uint64_t file_id, uint64_t 
 	return 0;
 }
 
+/* Lends a block until the next call. */
 static int get_block(struct block_cache *c, int fd, uint64_t file_id, uint64_t number,
 		     const struct block **out)
 {
@@ -223,6 +230,7 @@ int block_cache_read(struct block_cache *c, int fd, uint64_t file_id, uint64_t o
 			return err;
 		if (count > size)
 			count = size;
+		/* The last block is as long as the file was when it was read. */
 		if (start + count > b->size)
 			return -ERANGE;
 		memcpy(at, b->data + start, count);
@@ -233,6 +241,7 @@ int block_cache_read(struct block_cache *c, int fd, uint64_t file_id, uint64_t o
 	return 0;
 }
 
+/* A walk over all slots: files close rarely. */
 void block_cache_forget(struct block_cache *c, uint64_t file_id)
 {
 	for (uint32_t i = 0; i < c->block_count; i++) {

@@ -38,6 +38,7 @@ static bool text_is(struct text t, const char *word)
 	return t.size == strlen(word) && !memcmp(t.at, word, t.size);
 }
 
+/* 14 bytes; the two behind them are pointer size and flags. */
 static bool is_header(const uint8_t *raw)
 {
 	return !memcmp(raw, magic, sizeof(magic));
@@ -61,11 +62,13 @@ static int scan_segment(struct elf_image *image, const struct elf_segment *s, ui
 				*address = at + i;
 				return 0;
 			}
+		/* The tail of a chunk that is no whole unit is looked at again. */
 		at += size & ~(size_t)(ALIGNMENT - 1);
 	}
 	return -ENOENT;
 }
 
+/* A section that lies, or none, leads to the scan. */
 static int find_header(struct elf_image *image, uint64_t *address)
 {
 	uint8_t raw[sizeof(magic)], *scratch;
@@ -198,6 +201,7 @@ static bool parse_line(struct text line, bool was_sdk, struct build_info *out)
 	return false;
 }
 
+/* Lines of runtime/debug.BuildInfo.String, tab-separated. */
 static void parse_modules(struct text modules, struct build_info *out)
 {
 	bool was_sdk = false;
@@ -241,6 +245,7 @@ int build_info_read(struct elf_image *image, struct build_info *out)
 	if (!err) {
 		rest = version;
 		part = take_until(&rest, ' ');
+		/* "devel go1.27-abc date": the second word is the version. */
 		if (text_is(part, "devel"))
 			part = take_until(&rest, ' ');
 		set_field(out->go_version, sizeof(out->go_version), part);

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "gobinary/block_cache.h"
 
+/* Limits for what foreign headers may ask for. */
 #define MAX_NOTE_BYTES	 16384
 #define MAX_NAME_BYTES	 64
 #define MAX_BUILD_ID	 64
@@ -25,6 +26,7 @@ static uint64_t file_id(const struct elf_image *image)
 	return (uint64_t)(uintptr_t)image;
 }
 
+/* Bounded by the size at open; a file that shrank since gives what the cache says. */
 int elf_image_read_file(struct elf_image *image, uint64_t offset, void *to, size_t size)
 {
 	if (offset > image->file_size || size > image->file_size - offset)
@@ -34,6 +36,7 @@ int elf_image_read_file(struct elf_image *image, uint64_t offset, void *to, size
 	return block_cache_read(image->cache, image->fd, file_id(image), offset, to, size);
 }
 
+/* Nothing may wrap: later code adds address and size, and offset and size, without a check. */
 static int add_segment(struct elf_image *image, const Elf64_Phdr *p)
 {
 	struct elf_segment s = {
@@ -49,11 +52,13 @@ static int add_segment(struct elf_image *image, const Elf64_Phdr *p)
 		return -EINVAL;
 	switch (p->p_type) {
 	case PT_LOAD:
+		/* The kernel refuses such a file too. */
 		if (p->p_filesz > p->p_memsz || image->segment_count == ELF_MAX_SEGMENTS)
 			return -EINVAL;
 		image->segments[image->segment_count++] = s;
 		break;
 	case PT_NOTE:
+		/* More notes than that are dropped: build ids come first. */
 		if (image->note_count < ELF_MAX_NOTES)
 			image->notes[image->note_count++] = s;
 		break;
@@ -82,6 +87,7 @@ static int read_headers(struct elf_image *image)
 		return -EINVAL;
 	image->type = e.e_type;
 	image->machine = e.e_machine;
+	/* Section headers are a hint, so odd ones are no error. */
 	if (e.e_shoff && e.e_shentsize == sizeof(Elf64_Shdr)) {
 		image->section_offset = e.e_shoff;
 		image->section_count = e.e_shnum;
@@ -171,6 +177,7 @@ struct elf_tls elf_image_get_tls(const struct elf_image *image)
 	return image->tls;
 }
 
+/* Where segments overlap (hostile files only) the first one counts. */
 const struct elf_segment *elf_image_segment_at(const struct elf_image *image, uint64_t address)
 {
 	for (size_t i = 0; i < image->segment_count; i++) {
@@ -217,6 +224,7 @@ int elf_image_read(struct elf_image *image, uint64_t address, void *to, size_t s
 	return 0;
 }
 
+/* One section header, by index. */
 static int read_section(struct elf_image *image, size_t index, Elf64_Shdr *out)
 {
 	uint64_t at = index * sizeof(*out);
@@ -237,6 +245,7 @@ int elf_image_find_section(const struct elf_image *lent, const char *name, struc
 	if (length > sizeof(text) || image->section_names >= image->section_count ||
 	    read_section(image, image->section_names, &names))
 		return -ENOENT;
+	/* Section 0 is the null section. */
 	for (size_t i = 1; i < image->section_count; i++) {
 		if (read_section(image, i, &s))
 			return -ENOENT;
@@ -260,6 +269,7 @@ static const uint8_t *find_note(struct bytes b, const char *owner, uint32_t type
 		const uint8_t *name = bytes_take(&b, name_size);
 		const uint8_t *content;
 
+		/* Both parts are padded to 4 bytes in 64-bit files as well. */
 		bytes_skip(&b, -name_size & 3);
 		content = bytes_take(&b, content_size);
 		if (b.failed)
@@ -275,6 +285,7 @@ static const uint8_t *find_note(struct bytes b, const char *owner, uint32_t type
 	return NULL;
 }
 
+/* Go's linker and ld both give a PT_NOTE, also to a file that was stripped. */
 int elf_image_get_note(struct elf_image *image, const char *owner, uint32_t type, void *to,
 		       size_t size, size_t *used)
 {

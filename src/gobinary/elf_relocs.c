@@ -23,6 +23,7 @@
 /* One read of the walk over the whole table; more than a cache block, so it goes past the cache. */
 #define WALK_ENTRIES 4096
 
+/* One relocation of an unsorted table: a third of its size in the file. */
 struct copied {
 	uint32_t place, addend;
 };
@@ -43,6 +44,7 @@ static int find_table(struct elf_image *image, struct elf_relocs *r)
 	uint64_t address = 0, size = 0, entry = ENTRY_BYTES;
 	uint64_t end = image->dynamic.file_size / sizeof(Elf64_Dyn);
 
+	/* Some 30 entries are usual. */
 	for (uint64_t i = 0; i < end && i < MAX_DYNAMIC; i++) {
 		Elf64_Dyn d;
 
@@ -87,6 +89,7 @@ static int walk(struct elf_relocs *r, struct elf_image *image, uint64_t first, u
 	return err;
 }
 
+/* What the first walk finds out: how many relative ones there are and whether they are a run. */
 struct survey {
 	uint64_t first, count, last_place;
 	bool sorted;
@@ -98,6 +101,7 @@ static int survey_entry(void *context, uint64_t index, const Elf64_Rela *entry)
 
 	if (!s->count)
 		s->first = index;
+	/* Another type in between, or a place that does not ascend. */
 	else if (index != s->first + s->count || entry->r_offset <= s->last_place)
 		s->sorted = false;
 	s->count++;
@@ -124,6 +128,7 @@ static int compare_copied(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
+/* Anchors for a sorted table, a sorted copy for any other (Go's own linker writes such). */
 static int index_entries(struct elf_relocs *r, struct elf_image *image, const struct survey *s)
 {
 	int err;
@@ -185,6 +190,7 @@ void elf_relocs_close(struct elf_relocs *r)
 	free(r);
 }
 
+/* Anchors in memory, then one window of the file: 12 KB and two binary searches. */
 static int find_sorted(struct elf_relocs *r, struct elf_image *image, uint64_t place,
 		       uint64_t *addend)
 {
@@ -239,6 +245,7 @@ int elf_relocs_find(struct elf_relocs *r, struct elf_image *image, uint64_t plac
 	return 0;
 }
 
+/* The walk is in order of place, so the first match is the lowest. */
 struct search {
 	uint64_t addend, from, place;
 };

@@ -32,6 +32,7 @@ void elf_image_settle(struct elf_image *image)
 	image->relocs = NULL;
 }
 
+/* A relocation wins over the bytes below it, which ld leaves 0 and Go fills in. */
 int elf_image_read_word(struct elf_image *image, uint64_t address, uint64_t *word)
 {
 	struct elf_relocs *relocs;
@@ -99,6 +100,7 @@ int elf_image_find_word(struct elf_image *image, uint64_t value, uint64_t *place
 
 	if (err)
 		return err;
+	/* The lowest relocated place, if any, bounds the scan of the bytes. */
 	for (at = from; relocs && !elf_relocs_find_addend(relocs, image, value, at, &at); at += 8) {
 		const struct elf_segment *s = elf_image_segment_at(image, at);
 

@@ -23,6 +23,7 @@ static int find_text_start(struct pclntab *t, const struct moduledata *module)
 						    &t->text_start, sizeof(t->text_start));
 		return err;
 	}
+	/* Not .text's address: external linking puts C startup code in front. */
 	if (module && module->text) {
 		t->text_start = module->text;
 		return 0;
@@ -32,6 +33,10 @@ static int find_text_start(struct pclntab *t, const struct moduledata *module)
 	return err ? err : t->text_start ? 0 : -EINVAL;
 }
 
+/*
+ * Every 64th entry and the end of text: 4 bytes per 64 functions keep a look-up to one read of 512
+ * bytes, against 17 reads of a binary search through the file.
+ */
 static int read_anchors(struct pclntab *t)
 {
 	uint64_t count = t->header.function_count + 1;
@@ -131,6 +136,7 @@ int pclntab_find_function(struct pclntab *t, uint64_t address, struct go_functio
 
 	if (address < t->text_start || address - t->text_start >= t->anchors[t->anchor_count - 1])
 		return -ENOENT;
+	/* Unsigned 32 bits suffice: the address was checked against the end of text. */
 	i = count_until(t->anchors, 1, t->anchor_count, (uint32_t)(address - t->text_start));
 	if (!i || i == t->anchor_count)
 		return -ENOENT;
@@ -145,6 +151,7 @@ int pclntab_find_function(struct pclntab *t, uint64_t address, struct go_functio
 	/* An unsorted (hostile) table can miss both bounds. */
 	if (!i || i == count)
 		return -ENOENT;
+	/* The address of runtime._func. */
 	out->handle = t->header.functions + near[i - 1].function;
 	err = pclntab_read_function(t, out->handle, &f);
 	if (err)
@@ -177,6 +184,7 @@ int pclntab_get_sp_delta(struct pclntab *t, uint64_t address, int32_t *delta)
 		err = pclntab_read_function(t, f.handle, &function);
 	if (!err)
 		err = pclntab_pc_value(t, function.pcsp, f.entry, address, delta);
+	/* The runtime throws on such a value; a walk must not go on with it. */
 	if (!err && *delta & 7)
 		err = -EINVAL;
 	return err;

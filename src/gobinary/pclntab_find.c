@@ -14,6 +14,7 @@
 #define SCAN_MAX     ((uint64_t)1 << 30)
 #define HEADER_BYTES 72
 
+/* Go counts its formats by magic number; what differs is in pclntab_private.h. */
 static int format_of(uint32_t magic, enum pclntab_format *format)
 {
 	switch (magic) {
@@ -89,6 +90,7 @@ int pclntab_read_header(struct elf_image *image, uint64_t address, struct pclnta
 	b = bytes_over(raw, sizeof(raw));
 	if (format_of(bytes_u32(&b), &h.format) || bytes_u16(&b))
 		return -EINVAL;
+	/* Instruction alignment: 1 on x86-64, 4 on arm64. */
 	h.quantum = bytes_u8(&b);
 	if ((h.quantum != 1 && h.quantum != 2 && h.quantum != 4) || bytes_u8(&b) != 8)
 		return -EINVAL;
@@ -104,12 +106,14 @@ int pclntab_read_header(struct elf_image *image, uint64_t address, struct pclnta
 	}
 	if (err)
 		return err;
+	/* All entries and the end of text behind them. */
 	if ((h.limit - h.function_table) / entry_bytes <= h.function_count)
 		return -EINVAL;
 	*out = h;
 	return 0;
 }
 
+/* The linker aligns the table to 8 bytes at least (32 up to 1.25). */
 static int scan_segment(struct elf_image *image, const struct elf_segment *s, uint8_t *scratch,
 			uint64_t *budget_bytes, uint64_t *address)
 {
@@ -171,6 +175,7 @@ int pclntab_find(struct elf_image *image, uint64_t *address)
 		struct pclntab_header header;
 		struct elf_section s;
 
+		/* A section that lies is no reason to give up. */
 		if (elf_image_find_section(image, names[i], &s) ||
 		    pclntab_read_header(image, s.address, &header))
 			continue;

@@ -26,6 +26,7 @@ struct function {
 	uint64_t inline_tree;	     /* 0 none */
 };
 
+/* Behind the fixed part of runtime._func: pcdata, 4 bytes each, then funcdata. */
 static void read_inline_tree(struct pclntab *t, struct function *f)
 {
 	size_t index = t->header.format == PCLNTAB_GO_1_2 ? 4 : 3;
@@ -75,6 +76,7 @@ static int read_inlined_call(struct pclntab *t, const struct function *f, uint32
 	return 0;
 }
 
+/* Up to 1.15 numbers index one table of all files; then each compilation unit has its own. */
 static void read_file(struct pclntab *t, const struct function *f, int32_t number, char *to,
 		      size_t size)
 {
@@ -96,6 +98,7 @@ static void read_file(struct pclntab *t, const struct function *f, int32_t numbe
 		pclntab_read_string(t, h->files + offset, to, size);
 }
 
+/* Padding behind a function's last instruction has neither: "" and 0. */
 static void read_line(struct pclntab *t, const struct function *f, uint64_t address,
 		      struct go_frame *frame)
 {
@@ -135,6 +138,7 @@ int pclntab_get_frames(struct pclntab *t, uint64_t address, struct go_frame *fra
 		if (f.inline_index_table &&
 		    pclntab_pc_value(t, f.inline_index_table, f.function.entry, address, &index))
 			index = -1;
+		/* No further inlined call: the physical function itself. */
 		if (index < 0 || read_inlined_call(t, &f, (uint32_t)index, &call)) {
 			if (pclntab_read_name(t, (uint32_t)f.raw.name, frame->function,
 					      sizeof(frame->function)))

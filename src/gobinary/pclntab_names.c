@@ -9,6 +9,7 @@
 
 #include "gobinary/pclntab_private.h"
 
+/* Callers ask for some dozens; longer symbols than this are not worth asking for. */
 #define MAX_WANTED     4096
 #define MAX_NAME_BYTES 512
 #define CHUNK_BYTES    ((size_t)262144)
@@ -33,6 +34,7 @@ struct names {
 	void *context;
 };
 
+/* Wanted symbols are chained by length: comparing lengths rules out nearly every name. */
 static int names_open(struct names *n)
 {
 	n->lengths = calloc(n->count + 1, sizeof(*n->lengths));
@@ -105,6 +107,7 @@ static int search_name_table(struct names *n)
 	return err;
 }
 
+/* Tells the caller of one match. */
 static void emit(struct names *n, size_t index, uint64_t entry, uint64_t end, uint64_t handle,
 		 const struct pclntab_function *f)
 {
@@ -125,6 +128,7 @@ static int match_function(void *context, uint64_t entry, uint64_t end, uint64_t 
 	uint32_t offset = (uint32_t)f->name;
 	struct names *n = context;
 
+	/* Nearly all functions end here. */
 	if (!(n->filter[offset % FILTER_BITS / 8] & 1 << offset % 8))
 		return 0;
 	for (size_t i = 0; i < n->found_count; i++)

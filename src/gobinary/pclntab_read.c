@@ -17,6 +17,7 @@
 #define PC_WINDOW_BYTES 512
 #define WALK_MAX_BYTES	((uint64_t)1 << 30)
 
+/* Loads from `address` on, so a forward walk reads every byte about once. */
 const uint8_t *pclntab_window_get(struct pclntab_window *w, uint64_t address, size_t size)
 {
 	size_t load;
@@ -37,6 +38,7 @@ const uint8_t *pclntab_window_get(struct pclntab_window *w, uint64_t address, si
 	return w->data;
 }
 
+/* Up to 1.17: pairs of an address, which a PIE relocates, and an offset. */
 static int read_wide_entries(struct pclntab *t, uint64_t address, size_t count, bool last,
 			     struct pclntab_entry *entries)
 {
@@ -78,11 +80,13 @@ int pclntab_read_entries(struct pclntab *t, uint64_t first, size_t count,
 	return elf_image_read(t->image, h->function_table + first * 8, entries, size);
 }
 
+/* 1.18 made entry 4 bytes, 1.16 and 1.20 added a field of 4 each (runtime2.go, type _func). */
 static uint32_t function_bytes(const struct pclntab *t)
 {
 	return t->header.format == PCLNTAB_GO_1_2 || t->header.format == PCLNTAB_GO_1_18 ? 40 : 44;
 }
 
+/* Fields in the order of runtime2.go; what is skipped nobody needs. */
 static void decode_function(const struct pclntab *t, const uint8_t *raw, struct pclntab_function *f)
 {
 	enum pclntab_format format = t->header.format;
@@ -122,6 +126,7 @@ uint32_t pclntab_flags(const struct pclntab *t, const struct pclntab_function *f
 	static const uint32_t old_top_frames = 1 << 2 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7;
 	uint32_t flags = f->id && f->id == t->wrapper_id ? GO_WRAPPER : 0;
 
+	/* funcFlag_TOPFRAME, _SPWRITE, _ASM. */
 	if (!t->has_flags)
 		return flags | (f->id < 32 && old_top_frames >> f->id & 1 ? GO_TOP_FRAME : 0);
 	return flags | (f->flags & 1 ? GO_TOP_FRAME : 0) | (f->flags & 2 ? GO_SP_WRITE : 0) |
@@ -135,6 +140,7 @@ int pclntab_read_string(struct pclntab *t, uint64_t address, char *to, size_t si
 	if (!size)
 		return -EINVAL;
 	to[0] = '\0';
+	/* In chunks: most names and paths are shorter than one. */
 	while (used < size - 1) {
 		size_t chunk = size - 1 - used < STRING_CHUNK ? size - 1 - used : STRING_CHUNK;
 		uint64_t at = address + used;
@@ -223,6 +229,7 @@ int pclntab_walk(struct pclntab *t,
 		uint64_t left = t->header.function_count - first;
 		size_t count = left < WALK_ENTRIES ? (size_t)left : WALK_ENTRIES;
 
+		/* One more, which is the end of the last. */
 		err = pclntab_read_entries(t, first, count + 1, entries);
 		for (size_t i = 0; !err && i < count; i++)
 			err = walk_entry(&w, &entries[i]);
@@ -260,6 +267,7 @@ static int decode_pc_value(struct pclntab_window *w, uint64_t at, uint32_t quant
 
 		if (!window_uvarint(w, &at, &value_step))
 			return -EINVAL;
+		/* A first step of 0 is a value of −1, not the end. */
 		if (!value_step && !first)
 			return -ENOENT;
 		if (!window_uvarint(w, &at, &pc_step))
