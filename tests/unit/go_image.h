@@ -6,11 +6,11 @@
 #ifndef UNIT_GO_IMAGE_H
 #define UNIT_GO_IMAGE_H
 
-#include <assert.h>
 #include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,6 +30,13 @@
 #define GO_MAGIC_1_16 0xfffffffau
 #define GO_MAGIC_1_18 0xfffffff0u
 #define GO_MAGIC_1_20 0xfffffff1u
+
+/* Unlike assert(), also in a build with NDEBUG. */
+#define GO_IMAGE_CHECK(condition)                                                                  \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			abort();                                                                   \
+	} while (0)
 
 #define GO_IMAGE_MAX_FUNCTIONS 32
 #define GO_IMAGE_MAX_NAMES     64
@@ -67,7 +74,7 @@ struct go_image_field {
 
 static inline void go_image_put(struct go_image *m, uint64_t address, const void *data, size_t size)
 {
-	assert(address >= GO_IMAGE_BASE && address + size <= GO_IMAGE_END);
+	GO_IMAGE_CHECK(address >= GO_IMAGE_BASE && address + size <= GO_IMAGE_END);
 	memcpy(m->data + (address - GO_IMAGE_BASE), data, size);
 }
 
@@ -154,8 +161,8 @@ static inline int go_image_file(const struct go_image *m)
 {
 	int fd = memfd_create("go_image", MFD_CLOEXEC);
 
-	assert(fd >= 0);
-	assert(write(fd, m->data, sizeof(m->data)) == (ssize_t)sizeof(m->data));
+	GO_IMAGE_CHECK(fd >= 0);
+	GO_IMAGE_CHECK(write(fd, m->data, sizeof(m->data)) == (ssize_t)sizeof(m->data));
 	return fd;
 }
 
@@ -172,7 +179,7 @@ static inline uint64_t go_image_add_name(struct go_image *m, const char *text, b
 	for (size_t i = 0; i < m->name_count; i++)
 		if (!strcmp(m->names[i].text, text))
 			return m->names[i].address;
-	assert(m->name_count < GO_IMAGE_MAX_NAMES);
+	GO_IMAGE_CHECK(m->name_count < GO_IMAGE_MAX_NAMES);
 	m->names[m->name_count].text = text;
 	m->names[m->name_count++].address = at;
 
@@ -217,7 +224,7 @@ static inline uint64_t go_image_add_struct(struct go_image *m, const char *star_
 	uint64_t path = package ? go_image_add_name(m, package, old) : 0;
 	uint64_t names[32], at, array;
 
-	assert(count <= 32);
+	GO_IMAGE_CHECK(count <= 32);
 	for (size_t i = 0; i < count; i++)
 		names[i] = go_image_add_name(m, fields[i].name, old);
 	array = m->types_at;
@@ -248,8 +255,8 @@ static inline uint64_t go_image_add_function(struct go_image *m, const char *nam
 {
 	uint64_t at = m->text_at;
 
-	assert(m->function_count < GO_IMAGE_MAX_FUNCTIONS);
-	assert(at + size <= GO_IMAGE_TEXT_END);
+	GO_IMAGE_CHECK(m->function_count < GO_IMAGE_MAX_FUNCTIONS);
+	GO_IMAGE_CHECK(at + size <= GO_IMAGE_TEXT_END);
 	m->functions[m->function_count].name = name;
 	m->functions[m->function_count].entry = at;
 	m->functions[m->function_count++].flags = flags;
@@ -277,7 +284,7 @@ static inline void go_image_put_pclntab(struct go_image *m)
 		size_t size = strlen(m->functions[i].name) + 1;
 		uint32_t entry = (uint32_t)(m->functions[i].entry - GO_IMAGE_TEXT);
 
-		assert(GO_IMAGE_FUNCNAMES + name + size < GO_IMAGE_CUTAB);
+		GO_IMAGE_CHECK(GO_IMAGE_FUNCNAMES + name + size < GO_IMAGE_CUTAB);
 		go_image_put(m, names + name, m->functions[i].name, size);
 		go_image_put32(m, table + 8 * i, entry);
 		go_image_put32(m, table + 8 * i + 4, (uint32_t)function);
