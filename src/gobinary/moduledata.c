@@ -19,8 +19,6 @@
 #define MAGIC_1_20 0xfffffff1u
 
 #define HEADER_BYTES 72
-/* The largest known (1.27) uses the words up to typelinks' place, some 50. */
-#define MODULE_WORDS 56
 /* More places that hold pclntab's address than this are not looked at. */
 #define MAX_PLACES 64
 

@@ -28,7 +28,7 @@
 #define MAX_QUERIES	8
 #define MAX_NAME	64
 #define MAX_FIELDS	512
-#define MAX_TYPES_BYTES ((uint64_t)64 << 20) /* kubelet's take 9 MB */
+#define MAX_TYPES_BYTES ((uint64_t)64 << 20) /* Debian's prometheus: 13 MB */
 /* Larger than a cache block, so that a scan goes past the cache. */
 #define SCAN_BYTES ((size_t)131072)
 /* What is kept of one piece for the next: more than a name or a descriptor's head. */
