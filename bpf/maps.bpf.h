@@ -88,6 +88,25 @@ static __always_inline void count_event(enum event_count event)
 		__sync_fetch_and_add(&c->events[event], 1);
 }
 
+/* Tells the agent of a process. Unlike samples this wakes it: it has something to do. */
+static __always_inline bool announce(enum record_type type, __u32 pid, __u32 parent_pid,
+				     __u32 generation)
+{
+	struct process_record record = {
+		.header = {.type = type, .size_bytes = sizeof(record)},
+		.time_ns = bpf_ktime_get_ns(),
+		.pid = pid,
+		.parent_pid = parent_pid,
+		.generation = generation,
+	};
+
+	bpf_get_current_comm(record.comm, sizeof(record.comm));
+	if (!bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))
+		return true;
+	count_lost(LOSS_RING_FULL);
+	return false;
+}
+
 static __always_inline struct target_process *current_target(void)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;

@@ -6,21 +6,11 @@
 static const struct target_process pending = {.flags = TARGET_PENDING};
 static const __u8 yes = 1;
 
-/* Announces an exec or exit. Unlike samples these wake the agent: it has an image to read. */
-static __always_inline void announce(struct task_struct *task, enum record_type type,
-				     __u32 generation)
+static __always_inline void announce_task(struct task_struct *task, enum record_type type,
+					  __u32 generation)
 {
-	struct process_record record = {
-		.header = {.type = type, .size_bytes = sizeof(record)},
-		.time_ns = bpf_ktime_get_ns(),
-		.pid = BPF_CORE_READ(task, tgid),
-		.parent_pid = BPF_CORE_READ(task, real_parent, tgid),
-		.generation = generation,
-	};
-
-	bpf_get_current_comm(record.comm, sizeof(record.comm));
-	if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))
-		count_lost(LOSS_RING_FULL);
+	announce(type, BPF_CORE_READ(task, tgid), BPF_CORE_READ(task, real_parent, tgid),
+		 generation);
 }
 
 /*
@@ -48,7 +38,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (follow)
 		bpf_map_update_elem(&processes, &tgid, &pending, BPF_ANY);
 	if (follow || generation)
-		announce(task, RECORD_EXEC, generation);
+		announce_task(task, RECORD_EXEC, generation);
 	return 0;
 }
 
@@ -78,6 +68,6 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	generation = forget_image(tgid);
 	bpf_map_delete_elem(&followed, &tgid);
 	if (known)
-		announce(task, RECORD_EXIT, generation);
+		announce_task(task, RECORD_EXIT, generation);
 	return 0;
 }

@@ -72,6 +72,15 @@ static __always_inline void drop_ended(const struct target_process *target,
 		make_room(target, goroutine);
 }
 
+/* The agent attaches the `go` probe now: programs that start no spans do not pay for it. */
+static __always_inline void announce_first_span(struct target_process *target)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+
+	if (announce(RECORD_FIRST_SPAN, pid, 0, target->generation))
+		target->flags |= TARGET_SPANS_SEEN;
+}
+
 static __always_inline void span_push(struct target_process *target, __u64 g, __u64 span)
 {
 	__u64 goid = user_word(g + target->g_goid), span_id = 0;
@@ -81,7 +90,7 @@ static __always_inline void span_push(struct target_process *target, __u64 g, __
 
 	count_event(EVENT_SPANS_STARTED);
 	if (!(target->flags & TARGET_SPANS_SEEN))
-		target->flags |= TARGET_SPANS_SEEN;
+		announce_first_span(target);
 	if (!goid || bpf_probe_read_user(&span_id, sizeof(span_id), (void *)at) || !span_id) {
 		count_lost(LOSS_SPAN_START_UNREADABLE);
 		return;

@@ -15,8 +15,9 @@
 
 enum record_type {
 	RECORD_SAMPLE = 1,
-	RECORD_EXEC = 2, /* struct process_record */
-	RECORD_EXIT = 3, /* struct process_record */
+	RECORD_EXEC = 2,       /* struct process_record */
+	RECORD_EXIT = 3,       /* struct process_record */
+	RECORD_FIRST_SPAN = 4, /* struct process_record: spans start in this process */
 };
 
 struct record_header {
@@ -87,7 +88,7 @@ struct sample_record {
 	(RECORD_G0_CHAIN_MAX + RECORD_CHAIN_MAX + RECORD_KERNEL_MAX + RECORD_STACK_DEEP +          \
 	 RECORD_STACK_DEEP)
 
-/* An exec, or the exit of a process's last thread. */
+/* An exec, the exit of a process's last thread, or the first span of a process image. */
 struct process_record {
 	struct record_header header;
 	__u64 time_ns; /* CLOCK_MONOTONIC */

@@ -14,7 +14,7 @@ enum target_flags {
 	TARGET_PENDING = 1 << 2,	 /* executable not read yet: registers and stack only */
 	TARGET_CGO = 1 << 3,		 /* runtime.iscgo: how arm64 finds g */
 	TARGET_START_ON_BRANCH = 1 << 4, /* start probe sits on a branch: see span_track */
-	TARGET_SPANS_SEEN = 1 << 5,	 /* set by the kernel side: a span has started */
+	TARGET_SPANS_SEEN = 1 << 5,	 /* set by the kernel side: a span was announced */
 };
 
 /* [start, end) of one function, absolute in the process. */

@@ -63,6 +63,13 @@ static void on_process_exit(void *context, const struct process_record *record)
 	pipeline_discard(s->pipeline, record->pid);
 }
 
+static void on_first_span(void *context, const struct process_record *record)
+{
+	struct session *s = context;
+
+	targets_on_first_span(s->targets, record);
+}
+
 static int open_sample_log(struct session *s, char *why, size_t why_size)
 {
 	for (size_t i = 0; i < s->options->output_count; i++) {
@@ -87,6 +94,7 @@ static int open_capture(struct session *s, char *why, size_t why_size)
 		.on_sample = on_sample,
 		.on_exec = on_process_exec,
 		.on_exit = on_process_exit,
+		.on_first_span = on_first_span,
 	};
 	struct capture_config config = {
 		.frequency_hz = s->options->frequency_hz,
@@ -150,13 +158,10 @@ static int add_found(void *context, pid_t pid)
 static int add_command(struct session *s)
 {
 	char program[PATH_MAX];
-	int error = command_open(s->options->command, &s->command);
 
-	if (error)
-		return error;
 	if (!command_find_program(s->options->command[0], program, sizeof(program)))
 		targets_prepare(s->targets, program);
-	return capture_follow(s->capture, command_get_pid(s->command));
+	return capture_follow(s->capture, command_get_ancestor(s->command));
 }
 
 static int add_targets(struct session *s)
@@ -216,6 +221,11 @@ static void finish(struct session *s)
 	int error;
 
 	summary_log(s);
+	if (s->command && !targets_adopted(s->targets)) {
+		log_error(s->log, "nothing was profiled: the command ran no Go program, or none "
+				  "for long enough");
+		s->failed = true;
+	}
 	/* When nothing that was named could be profiled, that has been said: no empty report. */
 	if (!publisher_finish(s->publisher, targets_adopted(s->targets) > 0))
 		s->failed = true;
@@ -246,9 +256,14 @@ int agent_run(const struct options *options, const struct log *log)
 	signal(SIGPIPE, SIG_IGN);
 	srandom(clock_monotonic_ns());
 
-	error = publisher_open(options, log, &s.publisher, why, sizeof(why));
+	error = options->command ? command_open(options->command, &s.command) : 0;
+	if (error)
+		snprintf(why, sizeof(why), "cannot start a process: %s", strerror(-error));
+	else
+		error = publisher_open(options, log, &s.publisher, why, sizeof(why));
 	if (error == -EINVAL) {
 		log_error(log, "%s", why);
+		command_close(s.command);
 		return EXIT_USAGE;
 	}
 	if (!error)

@@ -22,16 +22,15 @@
 #include "base/log.h"
 #include "capture/capture.h"
 
-#define TICK_NS		 40000000ull  /* records wait at most so long */
-#define REFRESH_NS	 100000000ull /* has a first span started? */
-#define SWEEP_NS	 1000000000ull
+#define TICK_NS		 40000000ull   /* records wait at most so long */
+#define SWEEP_NS	 1000000000ull /* clean up, say why nothing is tagged */
 #define STOP_GRACE_NS	 5000000000ull /* for a COMMAND that was told to stop */
 #define RECORDS_LAST_MAX 64	       /* rounds of reading what is left at the end */
 
 struct loop {
 	struct session *s;
 	int epoll_fd, signal_fd, timer_fd;
-	uint64_t now_ns, end_ns, window_end_ns, refresh_ns, sweep_ns;
+	uint64_t now_ns, end_ns, window_end_ns, sweep_ns;
 	struct live live;
 	bool watched; /* a person looks at stderr */
 	bool stop, stopping;
@@ -151,13 +150,9 @@ static void on_tick(struct loop *l)
 
 	if (read(l->timer_fd, &expired, sizeof(expired)) != sizeof(expired))
 		return;
-	if (l->now_ns >= l->refresh_ns) {
-		targets_refresh(l->s->targets);
-		targets_explain(l->s->targets, l->now_ns);
-		l->refresh_ns = l->now_ns + REFRESH_NS;
-	}
 	if (l->now_ns >= l->sweep_ns) {
 		capture_sweep(l->s->capture);
+		targets_explain(l->s->targets, l->now_ns);
 		l->sweep_ns = l->now_ns + SWEEP_NS;
 	}
 	if (l->now_ns >= l->window_end_ns)

@@ -301,17 +301,12 @@ static void attach_newproc_probe(struct targets *t, struct target *target)
 	close(fd);
 }
 
-void targets_refresh(struct targets *t)
+void targets_on_first_span(struct targets *t, const struct process_record *record)
 {
-	struct entry *e, *next;
+	struct target *target = targets_find(t, record->pid, record->generation);
 
-	HASH_ITER (hh, t->entries, e, next) {
-		struct target *target = &e->target;
-
-		if (target->generation && !target->spans_seen &&
-		    capture_has_started_spans(t->config.capture, target->pid))
-			attach_newproc_probe(t, target);
-	}
+	if (target && target->generation)
+		attach_newproc_probe(t, target);
 }
 
 void targets_prepare(struct targets *t, const char *program)

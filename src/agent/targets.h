@@ -60,8 +60,8 @@ void targets_on_exec(struct targets *t, const struct process_record *record);
 void targets_on_exit(struct targets *t, const struct process_record *record);
 /* By pid; NULL unknown. `generation` 0 finds one that is still being read too. */
 struct target *targets_find(struct targets *t, pid_t pid, uint32_t generation);
-/* Attaches the `go` probe where the start probe has fired since. */
-void targets_refresh(struct targets *t);
+/* Attaches the `go` probe: goroutines inherit spans from here on. */
+void targets_on_first_span(struct targets *t, const struct process_record *record);
 /* Attaches probes of an executable before any process runs it (COMMAND). */
 void targets_prepare(struct targets *t, const char *program);
 /* Says, once a target, why nothing is tagged. */

@@ -36,6 +36,22 @@ static int ignore_messages(enum libbpf_print_level level, const char *format, va
 	return 0; /* errors are told in our own words */
 }
 
+static void on_process_record(const struct capture_handler *handler,
+			      const struct process_record *record)
+{
+	switch (record->header.type) {
+	case RECORD_EXEC:
+		handler->on_exec(handler->context, record);
+		break;
+	case RECORD_EXIT:
+		handler->on_exit(handler->context, record);
+		break;
+	case RECORD_FIRST_SPAN:
+		handler->on_first_span(handler->context, record);
+		break;
+	}
+}
+
 static int on_record(void *context, void *data, size_t size)
 {
 	struct capture *c = context;
@@ -43,13 +59,10 @@ static int on_record(void *context, void *data, size_t size)
 
 	if (size < sizeof(*header) || header->size_bytes > size)
 		return 0;
-	size = header->size_bytes;
-	if (header->type == RECORD_SAMPLE && size >= sizeof(struct sample_record))
+	if (header->type != RECORD_SAMPLE && size >= sizeof(struct process_record))
+		on_process_record(&c->handler, data);
+	else if (size >= sizeof(struct sample_record))
 		c->handler.on_sample(c->handler.context, data);
-	else if (header->type == RECORD_EXEC && size >= sizeof(struct process_record))
-		c->handler.on_exec(c->handler.context, data);
-	else if (header->type == RECORD_EXIT && size >= sizeof(struct process_record))
-		c->handler.on_exit(c->handler.context, data);
 	return ++c->polled >= RECORDS_PER_POLL ? -EAGAIN : 0;
 }
 
@@ -176,13 +189,6 @@ static bool find_process(struct capture *c, pid_t pid, struct target_process *kn
 
 	return !bpf_map__lookup_elem(c->bpf->maps.processes, &key, sizeof(key), known,
 				     sizeof(*known), 0);
-}
-
-bool capture_has_started_spans(struct capture *c, pid_t pid)
-{
-	struct target_process known;
-
-	return find_process(c, pid, &known) && known.flags & TARGET_SPANS_SEEN;
 }
 
 void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation)

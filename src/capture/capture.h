@@ -27,6 +27,7 @@ struct capture_handler {
 	void (*on_sample)(void *context, const struct sample_record *sample);
 	void (*on_exec)(void *context, const struct process_record *exec);
 	void (*on_exit)(void *context, const struct process_record *exit);
+	void (*on_first_span)(void *context, const struct process_record *process);
 };
 
 enum capture_probe_kind { /* which BPF program; the agent maps gobinary's kinds to these */
@@ -53,8 +54,6 @@ void capture_close(struct capture *c);
 /* A process's image becomes known (or changes); its goroutines start empty. */
 int capture_set_process(struct capture *c, pid_t pid, const struct target_process *target);
 void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation);
-/* True once a span has started in the process since capture_set_process. */
-bool capture_has_started_spans(struct capture *c, pid_t pid);
 /* Exec and exit of this process and of all its descendants are announced from here on. */
 int capture_follow(struct capture *c, pid_t pid);
 /* pid −1: every process that has the file. `*probe` is detached by capture_detach or close. */
