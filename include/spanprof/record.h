@@ -6,7 +6,6 @@
 #include <linux/types.h>
 
 #define RECORD_CHAIN_MAX     512 /* frames of the walk along frame pointers */
-#define RECORD_G0_CHAIN_MAX  64	 /* the same on a system stack (g0, signal, C) */
 #define RECORD_KERNEL_MAX    64	 /* kernel frames */
 #define RECORD_STACK_SHORT   64	 /* words of user stack always copied */
 #define RECORD_STACK_DEEP    512 /* words copied when the chain fails its validity test */
@@ -84,9 +83,7 @@ struct sample_record {
 	__u64 words[];
 };
 
-#define RECORD_WORDS_MAX                                                                           \
-	(RECORD_G0_CHAIN_MAX + RECORD_CHAIN_MAX + RECORD_KERNEL_MAX + RECORD_STACK_DEEP +          \
-	 RECORD_STACK_DEEP)
+#define RECORD_WORDS_MAX (2 * RECORD_CHAIN_MAX + RECORD_KERNEL_MAX + 2 * RECORD_STACK_DEEP)
 
 /* An exec, the exit of a process's last thread, or the first span of a process image. */
 struct process_record {
