@@ -1,67 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forks early and execs late, so that the program is profiled from its first instruction. */
+/* Forks early and execs late, so that the program is profiled from its first instruction. The fork
+ * is that of the warden, with which two pipes connect.
+ */
 #include "agent/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/invoker.h"
+#include "agent/warden.h"
 
 struct command {
-	pid_t pid;	/* 0: reaped */
-	int release_fd; /* closing without a byte ends the child */
-	int error_fd;	/* the errno of a failed exec; closed by a successful one */
+	pid_t warden;
+	int words_fd;	/* its end is ours */
+	int reports_fd; /* does not block */
 	int status;
+	bool ended, signalled;
 };
-
-/* kill -9 of spanprof leaves no child behind, not even one made in that moment. */
-static void die_with(pid_t parent)
-{
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		_exit(127);
-}
-
-/* In the child: waits for the word, then becomes the program. */
-static void run_child(char **argv, const struct invoker *invoker, pid_t parent, int release_fd,
-		      int error_fd)
-{
-	char byte;
-	int error = 0;
-	sigset_t none;
-
-	die_with(parent);
-	if (read(release_fd, &byte, 1) != 1)
-		_exit(127);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	error = invoker_become(invoker);
-	if (!error) {
-		die_with(parent); /* a change of user has cleared it */
-		execvp(argv[0], argv);
-		error = -errno;
-	}
-	if (write(error_fd, &error, sizeof(error)) != sizeof(error))
-		_exit(126);
-	_exit(127);
-}
 
 int command_open(char **argv, struct command **out)
 {
-	int release[2] = {-1, -1}, failure[2] = {-1, -1};
+	int words[2] = {-1, -1}, reports[2] = {-1, -1};
 	struct command *c = calloc(1, sizeof(*c));
 	struct invoker invoker;
-	pid_t parent = getpid();
 	int error;
 
 	*out = NULL;
@@ -70,84 +39,101 @@ int command_open(char **argv, struct command **out)
 	error = invoker_find(&invoker);
 	if (error)
 		goto out;
-	if (pipe2(release, O_CLOEXEC) || pipe2(failure, O_CLOEXEC)) {
+	if (pipe2(words, O_CLOEXEC) || pipe2(reports, O_CLOEXEC)) {
 		error = -errno;
 		goto out;
 	}
-	c->pid = fork();
-	if (c->pid < 0) {
+	c->warden = fork();
+	if (c->warden < 0) {
 		error = -errno;
 		goto out;
 	}
-	if (!c->pid) {
-		close(release[1]);
-		run_child(argv, &invoker, parent, release[0], failure[1]);
+	if (!c->warden) {
+		close(words[1]);
+		close(reports[0]);
+		warden_run(argv, &invoker, words[0], reports[1]);
 	}
-	c->release_fd = release[1];
-	c->error_fd = failure[0];
+	c->words_fd = words[1];
+	c->reports_fd = reports[0];
 	*out = c;
 	c = NULL;
-	release[1] = failure[0] = -1;
+	words[1] = reports[0] = -1;
 out:
 	for (int i = 0; i < 2; i++) {
-		if (release[i] >= 0)
-			close(release[i]);
-		if (failure[i] >= 0)
-			close(failure[i]);
+		if (words[i] >= 0)
+			close(words[i]);
+		if (reports[i] >= 0)
+			close(reports[i]);
 	}
 	free(c);
 	return error;
 }
 
-pid_t command_get_pid(const struct command *c)
+pid_t command_get_ancestor(const struct command *c)
 {
-	return c->pid;
+	return c->warden;
+}
+
+static int say(struct command *c, uint8_t word)
+{
+	ssize_t written;
+
+	do
+		written = write(c->words_fd, &word, 1);
+	while (written < 0 && errno == EINTR);
+	return written == 1 ? 0 : -errno;
 }
 
 int command_release(struct command *c)
 {
-	int error = 0;
+	struct warden_report report;
+	int error = say(c, WARDEN_GO);
 	ssize_t got;
 
-	if (write(c->release_fd, "g", 1) != 1)
-		return -errno;
+	if (error)
+		return error;
 	do
-		got = read(c->error_fd, &error, sizeof(error));
+		got = read(c->reports_fd, &report, sizeof(report));
 	while (got < 0 && errno == EINTR);
-	return got == sizeof(error) ? error : 0;
+	c->ended = got != sizeof(report) || report.value;
+	fcntl(c->reports_fd, F_SETFL, O_NONBLOCK);
+	return got == sizeof(report) ? report.value : -ECHILD;
 }
 
 void command_signal(struct command *c, int signal)
 {
-	if (c->pid > 0)
-		kill(c->pid, signal);
+	c->signalled = true;
+	say(c, signal);
 }
 
 bool command_has_ended(struct command *c, int *status)
 {
-	if (c->pid > 0 && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
-		c->pid = 0;
+	struct warden_report report;
+	ssize_t got = c->ended ? -1 : read(c->reports_fd, &report, sizeof(report));
+
+	if (got == sizeof(report)) {
+		c->status = report.value;
+		c->ended = true;
+	} else if (!got) {
+		c->status = SIGKILL; /* the warden was killed, and the COMMAND with it */
+		c->ended = true;
+	}
 	*status = c->status;
-	return !c->pid;
+	return c->ended;
 }
 
 void command_close(struct command *c)
 {
-	struct timespec tick = {.tv_nsec = 20000000};
 	int status;
 
 	if (!c)
 		return;
-	close(c->release_fd);
-	close(c->error_fd);
-	if (!command_has_ended(c, &status))
-		command_signal(c, SIGTERM);
-	for (int i = 0; i < 50 && !command_has_ended(c, &status); i++)
-		nanosleep(&tick, NULL);
-	if (!command_has_ended(c, &status)) {
-		command_signal(c, SIGKILL);
-		waitpid(c->pid, &c->status, 0);
-	}
+	if (command_has_ended(c, &status) && !c->signalled)
+		say(c, WARDEN_LEAVE);
+	close(c->words_fd);
+	while (waitpid(c->warden, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	close(c->reports_fd);
 	free(c);
 }
 
