@@ -32,7 +32,7 @@ struct loop {
 	int epoll_fd, signal_fd, timer_fd;
 	uint64_t now_ns, end_ns, window_end_ns, sweep_ns;
 	struct live live;
-	bool watched; /* a person looks at stderr */
+	bool table; /* shown while it runs: on a terminal in place, in a pipe once a window */
 	bool stop, stopping;
 };
 
@@ -117,7 +117,7 @@ static void end_window(struct loop *l)
 	if (ended)
 		publisher_add(l->s->publisher, ended);
 	l->window_end_ns = l->now_ns + publisher_get_window_ns(l->s->publisher);
-	if (l->watched && publisher_get_total(l->s->publisher))
+	if (l->table && publisher_get_total(l->s->publisher))
 		live_draw(&l->live, publisher_get_total(l->s->publisher));
 }
 
@@ -185,7 +185,7 @@ static void drain(struct loop *l)
 	for (int i = 0; i < RECORDS_LAST_MAX; i++)
 		if (capture_poll(l->s->capture) <= 0)
 			break;
-	l->watched = false;
+	l->table = false;
 	live_clear(&l->live);
 	end_window(l);
 }
@@ -197,7 +197,7 @@ int loop_run(struct session *s)
 
 	if (error)
 		goto out;
-	l.watched = isatty(STDERR_FILENO);
+	l.table = options_is_local(s->options);
 	l.now_ns = clock_monotonic_ns();
 	if (s->options->duration_ns)
 		l.end_ns = l.now_ns + s->options->duration_ns;
