@@ -42,8 +42,10 @@ int sample_log_open(const char *path, struct sample_log **out)
 		error = l->file ? 0 : -errno;
 	}
 	if (error) {
-		if (fd >= 0)
+		if (fd >= 0) {
+			close(fd);
 			unlink(l->temporary);
+		}
 		free(l);
 		return error;
 	}
