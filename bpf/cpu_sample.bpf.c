@@ -69,16 +69,17 @@ static __always_inline bool in_range(const struct target_range *range, __u64 add
 /*
  * Follows frame pointers from `fp`; appends return addresses at words[at] and counts them in
  * walked. Stops at the frame of a signal handler's entry: behind it lies what the signal
- * interrupted. `pc` is what executes above the first frame. Returns the address of that signal
- * frame, or 0. Not static: the verifier then looks at the loop once, for any arguments.
+ * interrupted. Returns the address of that signal frame, or 0. Not static: the verifier then looks
+ * at the loop once, for any arguments; clang 19 leaves those out that have no effect, and then it
+ * refuses the call.
  */
-__noinline __u64 walk_chain(__u32 at, __u64 pc, __u64 fp)
+__noinline __u64 walk_chain(__u32 at, __u64 fp)
 {
 	__u64 frame[2]; /* caller's frame pointer, return address */
 	struct target_process *target = current_target();
 	__u32 zero = 0, count = 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
-	__u64 signal_frame = 0;
+	__u64 signal_frame = 0, pc = 0;
 
 	if (!s)
 		return 0;
@@ -308,13 +309,13 @@ static __always_inline __u32 read_stacks(struct bpf_perf_event_data *ctx, struct
 	__u64 signal_frame;
 	__u32 at;
 
-	signal_frame = walk_chain(0, record->pc, record->fp);
+	signal_frame = walk_chain(0, record->fp);
 	at = record->chain_count = any_of(s->walked);
 	whole = chain_is_whole(s, 0, at, target);
 	take_interrupted(record, target, signal_frame);
 	two_stacks = record->curg_sp;
 	if (two_stacks) {
-		walk_chain(at, record->curg_pc, record->curg_fp);
+		walk_chain(at, record->curg_fp);
 		record->curg_count = any_of(s->walked);
 		whole = chain_is_whole(s, at, any_of(record->curg_count), target);
 		at += any_of(record->curg_count);
