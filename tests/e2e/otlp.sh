@@ -186,7 +186,7 @@ bad_receiver()
 	for expression; do
 		expect_text "$work/log" "$expression" said
 	done
-	lines=$(grep -vc 'attached to\|sending profiles' "$work/log")
+	lines=$(grep -c 'OTLP:\|delivered' "$work/log")
 	expect_within 'lines about it' "$lines" 1 3
 	LC_ALL=C expect_no_text "$work/log" '[[:cntrl:]]' 'control characters'
 	e2e_case=

@@ -42,10 +42,13 @@ func listFiles(paths []string) error {
 	return nil
 }
 
-func plain(value *common.AnyValue) string {
+// plain resolves references: the Collector writes them.
+func plain(d *profiles.ProfilesDictionary, value *common.AnyValue) string {
 	switch value := value.GetValue().(type) {
 	case *common.AnyValue_StringValue:
 		return value.StringValue
+	case *common.AnyValue_StringValueStrindex:
+		return d.GetStringTable()[value.StringValueStrindex]
 	case *common.AnyValue_IntValue:
 		return fmt.Sprint(value.IntValue)
 	}
@@ -53,14 +56,16 @@ func plain(value *common.AnyValue) string {
 }
 
 func (l *listing) add(request *collector.ExportProfilesServiceRequest) {
+	d := request.GetDictionary()
 	for _, from := range request.GetResourceProfiles() {
 		for _, a := range from.GetResource().GetAttributes() {
-			l.resources[fmt.Sprintf("resource %s=%s", a.GetKey(), plain(a.GetValue()))] = true
+			key := a.GetKey() + d.GetStringTable()[a.GetKeyStrindex()] // one of them is ""
+			l.resources[fmt.Sprintf("resource %s=%s", key, plain(d, a.GetValue()))] = true
 		}
 		for _, scope := range from.GetScopeProfiles() {
 			for _, profile := range scope.GetProfiles() {
 				for _, sample := range profile.GetSamples() {
-					l.addSample(request.GetDictionary(), sample)
+					l.addSample(d, sample)
 				}
 			}
 		}
