@@ -60,7 +60,8 @@ static int read_profile(const char *path, const struct log *log, struct profile 
 
 	buffer_open(&bytes, FILE_BYTES_MAX + 65536);
 	error = read_file(path, &bytes);
-	snprintf(why, sizeof(why), "%s", error ? strerror(-error) : "");
+	snprintf(why, sizeof(why), "%s",
+		 error == -EINVAL ? "not a regular file" : strerror(-error));
 	if (!error)
 		error = format_otlp_read(bytes.data, bytes.size, out, why, sizeof(why));
 	buffer_close(&bytes);

@@ -111,6 +111,23 @@ static void add_flags(const struct encoder *e, Pprof__Mapping *const *mappings)
 	}
 }
 
+/* pprof takes the first mapping for the program; a kernel frame may have been seen before it. */
+static void put_program_first(const struct encoder *e, Pprof__Mapping **mappings)
+{
+	const struct profile_view *v = &e->view;
+	Pprof__Mapping *program;
+	size_t i = 1;
+
+	while (i < v->location_count &&
+	       (v->locations[i].kind != FRAME_GO || !v->locations[i].mapping))
+		i++;
+	if (i == v->location_count)
+		return;
+	program = mappings[v->locations[i].mapping - 1];
+	mappings[v->locations[i].mapping - 1] = mappings[0];
+	mappings[0] = program;
+}
+
 static void add_mappings(struct encoder *e, Pprof__Profile *m)
 {
 	struct pointer_list list = {0};
@@ -136,6 +153,7 @@ static void add_mappings(struct encoder *e, Pprof__Profile *m)
 	m->mapping = (Pprof__Mapping **)list.items;
 	m->n_mapping = list.count;
 	add_flags(e, m->mapping);
+	put_program_first(e, m->mapping);
 }
 
 static void add_functions(struct encoder *e, Pprof__Profile *m)

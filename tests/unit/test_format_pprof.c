@@ -118,6 +118,31 @@ static void locations_are_resolved(void **state)
 	profile_close(p);
 }
 
+static void the_program_comes_first(void **state)
+{
+	struct profile_config config = {SAMPLE_PERIOD_NS, 10, 1 << 16, 10};
+	struct location *at[AT_LOCATIONS];
+	struct profile *p = NULL;
+	Pprof__Profile *m;
+
+	assert_int_equal(profile_open(&config, SAMPLE_START_NS, &p), 0);
+	sample_locations(at);
+	const struct location *stack[] = {at[AT_KERNEL], at[AT_LIBC], at[AT_MAIN]};
+	struct sample_input sample = {stack, 3, false, sample_resource(p, "shop", 17), 0, 1};
+
+	assert_int_equal(profile_add(p, &sample), 0);
+	m = encode(p);
+	assert_int_equal(m->n_mapping, 3);
+	assert_string_equal(m->string_table[m->mapping[0]->filename], "/srv/shop");
+	/* The locations still find theirs. */
+	for (size_t i = 0; i < m->n_mapping; i++)
+		if (m->mapping[i]->id == m->location[0]->mapping_id)
+			assert_string_equal(m->string_table[m->mapping[i]->filename], "[kernel]");
+	pprof__profile__free_unpacked(m, NULL);
+	sample_free(at);
+	profile_close(p);
+}
+
 static void too_small_a_buffer(void **state)
 {
 	struct profile *p = sample_profile();
@@ -163,9 +188,9 @@ static void folded_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(types_and_times),	  cmocka_unit_test(samples_and_labels),
-		cmocka_unit_test(locations_are_resolved), cmocka_unit_test(too_small_a_buffer),
-		cmocka_unit_test(folded_lines),
+		cmocka_unit_test(types_and_times),	   cmocka_unit_test(samples_and_labels),
+		cmocka_unit_test(locations_are_resolved),  cmocka_unit_test(too_small_a_buffer),
+		cmocka_unit_test(the_program_comes_first), cmocka_unit_test(folded_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
