@@ -86,7 +86,7 @@ static __always_inline void span_push(struct target_process *target, __u64 g, __
 	__u64 goid = user_word(g + target->g_goid), span_id = 0;
 	__u64 at = span + target->span_context + target->context_span_id;
 	struct goroutine *goroutine;
-	__u32 top;
+	__u32 top, last;
 
 	count_event(EVENT_SPANS_STARTED);
 	if (!(target->flags & TARGET_SPANS_SEEN))
@@ -106,8 +106,10 @@ static __always_inline void span_push(struct target_process *target, __u64 g, __
 	top = *(volatile __u32 *)&goroutine->depth;
 	if (top >= GOROUTINE_SPANS)
 		return;
-	if (top && goroutine->spans[top - 1].address == span &&
-	    goroutine->spans[top - 1].span_id == span_id)
+	last = top - 1;
+	barrier_var(last); /* Linux 5.10 does not conclude from `top` that this is an index */
+	if (last < GOROUTINE_SPANS && goroutine->spans[last].address == span &&
+	    goroutine->spans[last].span_id == span_id)
 		return; /* the probe is attached twice, or its instruction ran again */
 	goroutine->spans[top].address = span;
 	goroutine->spans[top].span_id = span_id;
