@@ -165,3 +165,28 @@ sum()
 {
 	awk '{ sum += $1 } END { printf "%.0f\n", sum }'
 }
+
+# text_differences PID: in how many bytes the program text in its memory differs from that in its
+# file. A probe is one byte on x86-64, four on arm64. Not for programs with relocated text.
+text_differences()
+{
+	awk '$2 ~ /x/ && $6 ~ /^\// { print $1, $3; exit }' "/proc/$1/maps" | {
+		IFS='- ' read -r e2e_start e2e_end e2e_offset
+		e2e_pages=$(((0x$e2e_end - 0x$e2e_start) / 4096))
+		dd if="/proc/$1/mem" bs=4096 skip=$((0x$e2e_start / 4096)) count="$e2e_pages" \
+			of="$work/text.memory" 2>/dev/null
+		dd if="/proc/$1/exe" bs=4096 skip=$((0x$e2e_offset / 4096)) count="$e2e_pages" \
+			of="$work/text.file" 2>/dev/null
+		[ -s "$work/text.memory" ] || echo 'unreadable'
+		# The last page of the file may end early.
+		cmp -l -n "$(stat -c %s "$work/text.file")" "$work/text.memory" "$work/text.file" |
+			wc -l
+	}
+}
+
+# spanprof_programs: how many BPF programs of ours the kernel holds.
+spanprof_programs()
+{
+	bpftool prog show 2>/dev/null |
+		grep -cE 'name (cpu_sample|span_start_|goroutine_start|process_(exec|fork|exit)|measure_reg)'
+}

@@ -221,12 +221,12 @@ static void finish(struct session *s)
 	int error;
 
 	summary_log(s);
-	if (s->command && !targets_adopted(s->targets)) {
-		log_error(s->log, "nothing was profiled: the command ran no Go program, or none "
-				  "for long enough");
+	/* Named processes that could not be profiled have been told one by one. */
+	if (!s->options->pid_count && !targets_adopted(s->targets)) {
+		log_error(s->log, "nothing was profiled: no %s", targets_wanted(s->targets));
 		s->failed = true;
 	}
-	/* When nothing that was named could be profiled, that has been said: no empty report. */
+	/* No empty report. */
 	if (!publisher_finish(s->publisher, targets_adopted(s->targets) > 0))
 		s->failed = true;
 	error = sample_log_close(s->sample_log);

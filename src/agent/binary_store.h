@@ -19,6 +19,7 @@ struct binary {
 	uint64_t first_segment_address;
 	size_t references;
 	size_t profiled; /* processes that are profiled with the probes below */
+	bool announced;	 /* a person was told of it */
 	/* Attached for all processes of the file, while one of them is profiled: a file that nobody
 	 * runs may be overwritten in place, and must not carry a probe then. −1: none. */
 	int start_probe, newproc_probe;

@@ -46,6 +46,12 @@ void target_announce(const struct log *log, const struct target *target)
 	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
 	char words[512];
 
+	if (target->binary->announced && !target->named) {
+		log_debug(log, "attached to %s (pid %d)", process_get_executable(target->process),
+			  target->pid);
+		return;
+	}
+	target->binary->announced = true;
 	attach_describe_words(info, words, sizeof(words));
 	log_info(log, "attached to %s (pid %d, service %s): %s",
 		 process_get_executable(target->process), target->pid,

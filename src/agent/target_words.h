@@ -11,6 +11,7 @@ struct target;
 /* Why a process that was read is not profiled; NULL when it is. */
 const char *target_refusal(const struct options *o, const struct target *target,
 			   const struct loaded *loaded);
+/* In full for one process of an executable, and for all that were named. */
 void target_announce(const struct log *log, const struct target *target);
 /* Why samples of an attached target carry no span. */
 void target_explain(const struct log *log, const struct options *o, const struct target *target);

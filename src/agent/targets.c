@@ -42,6 +42,8 @@ struct targets {
 	uint32_t next_generation;
 	uint64_t last_request;
 	size_t refused, adopted;
+	uint64_t opened_ns;
+	bool explained;		 /* that nothing was found */
 	bool shared_probes;	 /* attached for all processes of a file, not for one */
 	struct binary *prepared; /* the COMMAND's, probed before it runs */
 };
@@ -54,6 +56,7 @@ int targets_open(const struct targets_config *config, struct targets **out)
 	if (!t)
 		return -ENOMEM;
 	t->config = *config;
+	t->opened_ns = clock_monotonic_ns();
 	t->shared_probes = !config->options->pid_count;
 	return 0;
 }
@@ -335,20 +338,41 @@ out:
 
 void targets_explain(struct targets *t, uint64_t now_ns)
 {
+	const struct options *o = t->config.options;
 	struct entry *e, *next;
 
+	if (!t->explained && !t->adopted && now_ns - t->opened_ns >= EXPLAIN_AFTER_NS) {
+		t->explained = true;
+		log_info(t->config.log, "no %s yet: waiting for one", targets_wanted(t));
+	}
 	HASH_ITER (hh, t->entries, e, next) {
 		struct target *target = &e->target;
+		bool has_sdk;
 
-		if (!target->generation || e->explained || target->spans_seen ||
-		    (!target->named && !t->config.options->verbose))
+		if (!target->generation || e->explained || target->spans_seen)
 			continue;
-		if (now_ns - target->attached_ns < EXPLAIN_AFTER_NS &&
-		    gobinary_get_info(target->binary->go)->has_sdk)
+		has_sdk = gobinary_get_info(target->binary->go)->has_sdk;
+		/* Of the many that were not named, those that could have spans. */
+		if (!target->named && !o->verbose && !(has_sdk && options_is_local(o)))
+			continue;
+		if (now_ns - target->attached_ns < EXPLAIN_AFTER_NS && has_sdk)
 			continue;
 		e->explained = true;
 		target_explain(t->config.log, t->config.options, target);
 	}
+}
+
+const char *targets_wanted(const struct targets *t)
+{
+	const struct options *o = t->config.options;
+
+	if (o->command)
+		return "Go program run by the command that lived long enough to be read";
+	if (o->exe_selector)
+		return "running Go program that matches --exe";
+	if (o->exe_glob_count || o->exclude_glob_count)
+		return "running Go program that --include and --exclude select";
+	return "running Go program";
 }
 
 size_t targets_count(const struct targets *t)

@@ -64,8 +64,10 @@ struct target *targets_find(struct targets *t, pid_t pid, uint32_t generation);
 void targets_on_first_span(struct targets *t, const struct process_record *record);
 /* Attaches probes of an executable before any process runs it (COMMAND). */
 void targets_prepare(struct targets *t, const char *program);
-/* Says, once a target, why nothing is tagged. */
+/* Says, once a target, why nothing is tagged; once, that there is no target. */
 void targets_explain(struct targets *t, uint64_t now_ns);
+/* What is being looked for, in words that follow "no". */
+const char *targets_wanted(const struct targets *t);
 
 size_t targets_count(const struct targets *t);	 /* profiled or being read */
 size_t targets_adopted(const struct targets *t); /* profiled since the start, ended ones too */

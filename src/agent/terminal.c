@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "profile/profile.h"
 #include "report/report.h"
 
 #define LIVE_ROWS_MAX  12
@@ -49,9 +50,13 @@ void live_draw(struct live *l, const struct profile *total)
 		.color = terminal_has_color(STDERR_FILENO),
 		.columns = terminal_columns(STDERR_FILENO),
 	};
+	struct profile_view view;
 	struct buffer text;
 
-	rows = rows > LIVE_ROWS_MAX + 2 ? LIVE_ROWS_MAX : rows - 2;
+	profile_get_view(total, &view);
+	if (view.sample_count <= 1)
+		return; /* entry 0 stands for none */
+	rows = rows > LIVE_ROWS_MAX + 2 ? LIVE_ROWS_MAX : rows > 3 ? rows - 2 : 1;
 	buffer_open(&text, LIVE_BYTES_MAX);
 	if (!report_live(total, &options, rows, &text)) {
 		live_clear(l);

@@ -183,7 +183,7 @@ ends()
 	expect_text "$work/out" '^out$' stdout
 	expect_text "$work/log" '^err$' stderr
 	expect_text "$work/log" 'exited with status 7' said
-	expect_text "$work/log" 'no Go program' said
+	expect_text "$work/log" 'nothing was profiled: no Go program' said
 	e2e_case=
 }
 
