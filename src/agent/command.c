@@ -21,9 +21,9 @@
 struct command {
 	pid_t warden;
 	int words_fd;	/* its end is ours */
-	int reports_fd; /* does not block */
+	int reports_fd; /* does not block once released */
 	int status;
-	bool ended, signalled;
+	bool released, ended, signalled;
 };
 
 int command_open(char **argv, struct command **out)
@@ -95,6 +95,7 @@ int command_release(struct command *c)
 	do
 		got = read(c->reports_fd, &report, sizeof(report));
 	while (got < 0 && errno == EINTR);
+	c->released = true;
 	c->ended = got != sizeof(report) || report.value;
 	fcntl(c->reports_fd, F_SETFL, O_NONBLOCK);
 	return got == sizeof(report) ? report.value : -ECHILD;
@@ -109,8 +110,10 @@ void command_signal(struct command *c, int signal)
 bool command_has_ended(struct command *c, int *status)
 {
 	struct warden_report report;
-	ssize_t got = c->ended ? -1 : read(c->reports_fd, &report, sizeof(report));
+	ssize_t got = -1;
 
+	if (c->released && !c->ended)
+		got = read(c->reports_fd, &report, sizeof(report));
 	if (got == sizeof(report)) {
 		c->status = report.value;
 		c->ended = true;
