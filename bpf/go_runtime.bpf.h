@@ -38,32 +38,20 @@ static __always_inline __u64 current_g(const struct target_process *target,
 
 enum span_state { SPAN_ENDED, SPAN_OPEN, SPAN_UNREADABLE };
 
-struct span_context {
-	__u8 trace_id[16];
-	__u64 span_id;
-	__u8 flags;
-};
-
 /*
  * Whether the span stored as `open` still is: endTime is the zero time and the ID the same. A page
  * that cannot be read now is a third answer: the span may well be open.
  */
 static __always_inline enum span_state span_look(const struct target_process *target,
-						 const struct open_span *open,
-						 struct span_context *context)
+						 const struct open_span *open)
 {
-	__u64 end[2]; /* time.Time: wall, ext */
-	__u64 at = open->address + target->span_context;
+	__u64 id, end[2]; /* time.Time: wall, ext */
+	__u64 id_at = open->address + target->span_context + target->context_span_id;
 
-	if (bpf_probe_read_user(&context->span_id, 8, (void *)(at + target->context_span_id)) ||
+	if (bpf_probe_read_user(&id, sizeof(id), (void *)id_at) ||
 	    bpf_probe_read_user(end, sizeof(end), (void *)(open->address + target->span_end_time)))
 		return SPAN_UNREADABLE;
-	if (context->span_id != open->span_id || end[0] || end[1])
-		return SPAN_ENDED;
-	if (bpf_probe_read_user(context->trace_id, 16, (void *)(at + target->context_trace_id)) ||
-	    bpf_probe_read_user(&context->flags, 1, (void *)(at + target->context_flags)))
-		return SPAN_UNREADABLE;
-	return SPAN_OPEN;
+	return id == open->span_id && !end[0] && !end[1] ? SPAN_OPEN : SPAN_ENDED;
 }
 
 /* The store's entry of a goroutine, or NULL when it has none of its own. */

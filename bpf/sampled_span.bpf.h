@@ -25,8 +25,7 @@ static __always_inline void read_span_name(const struct target_process *target,
 /* The innermost span of the goroutine that is not known to have ended. */
 static __always_inline enum span_state find_open_span(const struct target_process *target,
 						      const struct goroutine *goroutine,
-						      struct sample_span *span,
-						      struct span_context *context)
+						      struct sample_span *span)
 {
 	__s32 depth = goroutine->depth;
 
@@ -35,7 +34,7 @@ static __always_inline enum span_state find_open_span(const struct target_proces
 
 		if (i >= depth)
 			continue;
-		state = span_look(target, &goroutine->spans[i], context);
+		state = span_look(target, &goroutine->spans[i]);
 		if (state == SPAN_ENDED)
 			continue;
 		span->address = goroutine->spans[i].address;
@@ -46,28 +45,36 @@ static __always_inline enum span_state find_open_span(const struct target_proces
 	return SPAN_ENDED;
 }
 
+static __always_inline bool read_span_context(const struct target_process *target,
+					      struct sample_span *span)
+{
+	__u64 at = span->address + target->span_context;
+
+	return !bpf_probe_read_user(span->trace_id, sizeof(span->trace_id),
+				    (void *)(at + target->context_trace_id)) &&
+	       !bpf_probe_read_user(&span->trace_flags, sizeof(span->trace_flags),
+				    (void *)(at + target->context_flags));
+}
+
 static __always_inline void look_up_span(const struct target_process *target, __u64 g,
 					 struct sample_record *record)
 {
 	struct goroutine *goroutine = goroutine_find(target, g, record->goid);
 	struct sample_span *span = &record->span;
-	struct span_context context = {};
 	enum span_state state;
 
 	if (!goroutine)
 		return;
-	state = find_open_span(target, goroutine, span, &context);
+	state = find_open_span(target, goroutine, span);
 	if (state == SPAN_ENDED)
 		return;
 	if (*(volatile __u8 *)&span->level == 0 && goroutine->inherited)
 		record->flags |= SAMPLE_SPAN_INHERITED;
-	if (state == SPAN_UNREADABLE) {
+	if (state == SPAN_UNREADABLE || !read_span_context(target, span)) {
 		record->flags |= SAMPLE_SPAN_UNREADABLE;
 		count_lost(LOSS_SPAN_UNREADABLE);
 		return;
 	}
-	__builtin_memcpy(span->trace_id, context.trace_id, 16);
-	span->trace_flags = context.flags;
 	read_span_name(target, span);
 	record->flags |= SAMPLE_SPAN;
 	count_event(record->flags & SAMPLE_SPAN_INHERITED ? EVENT_SAMPLES_INHERITED

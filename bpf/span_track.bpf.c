@@ -28,14 +28,12 @@ static __always_inline struct goroutine *goroutine_make(const struct target_proc
 static __always_inline void make_room(const struct target_process *target,
 				      struct goroutine *goroutine)
 {
-	struct span_context context;
-
 	*(volatile __u64 *)&goroutine->kept = 0;
 	for (__u32 i = 0; i < GOROUTINE_SPANS; i++) {
 		struct open_span span = goroutine->spans[i];
 		__u64 kept = *(volatile __u64 *)&goroutine->kept;
 
-		if (kept >= GOROUTINE_SPANS || span_look(target, &span, &context) == SPAN_ENDED)
+		if (kept >= GOROUTINE_SPANS || span_look(target, &span) == SPAN_ENDED)
 			continue;
 		goroutine->spans[kept] = span;
 		*(volatile __u64 *)&goroutine->kept = kept + 1;
@@ -56,13 +54,11 @@ static __always_inline void make_room(const struct target_process *target,
 static __always_inline void drop_ended(const struct target_process *target,
 				       struct goroutine *goroutine)
 {
-	struct span_context context;
-
 	for (int i = 0; i < GOROUTINE_SPANS; i++) {
 		__u32 top = *(volatile __u32 *)&goroutine->depth - 1;
 
 		if (top >= GOROUTINE_SPANS ||
-		    span_look(target, &goroutine->spans[top], &context) != SPAN_ENDED)
+		    span_look(target, &goroutine->spans[top]) != SPAN_ENDED)
 			break;
 		goroutine->depth = top;
 	}
@@ -163,7 +159,6 @@ int goroutine_start(struct pt_regs *ctx)
 	saved_registers *regs = (saved_registers *)ctx;
 	struct target_process *target = span_target();
 	struct goroutine *parent, *child;
-	struct span_context context;
 	struct open_span open = {};
 	__u64 new_g, m, curg;
 
@@ -179,7 +174,7 @@ int goroutine_start(struct pt_regs *ctx)
 	for (__s32 i = GOROUTINE_SPANS - 1; i >= 0; i--) {
 		if (i >= (__s32)parent->depth)
 			continue;
-		if (span_look(target, &parent->spans[i], &context) == SPAN_ENDED)
+		if (span_look(target, &parent->spans[i]) == SPAN_ENDED)
 			continue;
 		open = parent->spans[i];
 		break;
