@@ -44,6 +44,8 @@ int held_samples_add(struct held_samples *h, const struct sample_record *sample)
 	uint64_t size = sample->header.size_bytes;
 	struct held *held;
 
+	if (size < sizeof(*sample))
+		return -EINVAL;
 	if (h->bytes + size > h->bytes_max)
 		return -ENOSPC;
 	held = malloc(offsetof(struct held, sample) + size);

@@ -10,7 +10,7 @@ struct sample_record;
 
 int held_samples_open(uint64_t bytes_max, struct held_samples **out);
 void held_samples_close(struct held_samples *h);
-/* -ENOSPC at the cap. */
+/* -ENOSPC at the cap, -EINVAL for less than a sample, -ENOMEM. */
 int held_samples_add(struct held_samples *h, const struct sample_record *sample);
 /* Hands over and forgets those of one process; `each` NULL: just forgets. Returns their number. */
 uint64_t held_samples_take(struct held_samples *h, uint32_t pid,
