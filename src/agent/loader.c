@@ -30,12 +30,12 @@ struct loader {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wanted;
-	bool started, stop;
+	bool started, stop, ended;
 	struct request requests[QUEUE_MAX];
 	size_t request_first, request_count;
 	struct loaded results[RESULTS_MAX];
 	size_t result_first, result_count;
-	pthread_cond_t taken;
+	pthread_cond_t taken, has_ended;
 	int ready_fd;
 };
 
@@ -105,6 +105,8 @@ static void *run(void *argument)
 		if (!deliver(l, &result))
 			discard(l, &result);
 	}
+	l->ended = true;
+	pthread_cond_signal(&l->has_ended);
 	pthread_mutex_unlock(&l->lock);
 	return NULL;
 }
@@ -121,6 +123,7 @@ int loader_open(struct binary_store *store, struct loader **out)
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->wanted, NULL);
 	pthread_cond_init(&l->taken, NULL);
+	pthread_cond_init(&l->has_ended, NULL);
 	l->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	error = l->ready_fd < 0 ? -errno : block_cache_open(CACHE_BYTES, &l->cache);
 	if (!error)
@@ -137,15 +140,22 @@ int loader_open(struct binary_store *store, struct loader **out)
 static bool stop_thread(struct loader *l)
 {
 	struct timespec limit;
+	bool ended;
 
+	clock_gettime(CLOCK_MONOTONIC, &limit);
+	limit.tv_sec++;
 	pthread_mutex_lock(&l->lock);
 	l->stop = true;
 	pthread_cond_broadcast(&l->wanted);
 	pthread_cond_broadcast(&l->taken);
+	while (!l->ended &&
+	       !pthread_cond_clockwait(&l->has_ended, &l->lock, CLOCK_MONOTONIC, &limit))
+		continue;
+	ended = l->ended;
 	pthread_mutex_unlock(&l->lock);
-	clock_gettime(CLOCK_MONOTONIC, &limit);
-	limit.tv_sec++;
-	return !pthread_clockjoin_np(l->thread, NULL, CLOCK_MONOTONIC, &limit);
+	if (ended)
+		pthread_join(l->thread, NULL);
+	return ended;
 }
 
 bool loader_close(struct loader *l)
@@ -164,6 +174,7 @@ bool loader_close(struct loader *l)
 	pthread_mutex_destroy(&l->lock);
 	pthread_cond_destroy(&l->wanted);
 	pthread_cond_destroy(&l->taken);
+	pthread_cond_destroy(&l->has_ended);
 	free(l);
 	return true;
 }
