@@ -1,0 +1,3 @@
+module spanprof.test/bench
+
+go 1.26.0
