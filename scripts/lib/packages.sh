@@ -39,7 +39,7 @@ need_packages()
 		rm -f "$apt_log"
 		return 0
 	fi
-	tail -15 "$apt_log" >&2
+	tail -n 15 "$apt_log" >&2
 	rm -f "$apt_log"
 	echo "could not fetch the packages:$missing" >&2
 	exit 77
