@@ -93,6 +93,7 @@ LC_ALL=C grep -q '[[:cntrl:]]' "$scratch/big.folded" && fail "control characters
 serve()
 {
 	mkdir -p "$scratch/kept"
+	: >"$scratch/log"
 	"$scratch/sink" -listen 127.0.0.1:0 "$@" >"$scratch/log" &
 	server=$!
 	for _ in $(seq 100); do

@@ -38,7 +38,8 @@ enum shop_frame {
 };
 
 #define SHOP_LIB                                                                                   \
-	"/home/dev/go/pkg/mod/go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp@v0.60.0/"
+	"/home/dev/go/pkg/mod/go.opentelemetry.io/contrib/instrumentation/net/http/"               \
+	"otelhttp@v0.60.0/"
 
 static const struct frame shop_frames[SHOP_FRAMES] = {
 	[SHOP_GOEXIT] = {"runtime.goexit", "/usr/local/go/src/runtime/asm_amd64.s", 1700, 1698},
