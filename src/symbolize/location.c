@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One address → its frames: kernel, Go, ELF symbols, or mapping and address alone. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/string_table.h"
 #include "gobinary/gobinary.h"
 #include "process/process.h"
 #include "symbolize/elf_symbols.h"
 #include "symbolize/go_frames.h"
-#include "symbolize/kallsyms.h"
+#include "symbolize/kernel_names.h"
 #include "symbolize/symbolize_private.h"
 #include "symbolize/vdso.h"
 
@@ -50,31 +48,14 @@ static struct location *make_named(struct symbolizer *s, uint64_t address, enum 
 	return l;
 }
 
-/* At the first kernel address, since reading takes 0.1 s and 2 MB. */
-static void read_kernel_names(struct symbolizer *s)
-{
-	int fd;
-
-	if (s->kernel_tried || !s->config.kernel)
-		return;
-	s->kernel_tried = true;
-	fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || kallsyms_read(fd, &s->kernel))
-		s->stats.kernel_names_hidden = true;
-	else
-		s->stats.kernel_names_hidden = kallsyms_is_hidden(s->kernel);
-	if (fd >= 0)
-		close(fd);
-}
-
 static struct location *make_kernel(struct symbolizer *s, uint64_t address)
 {
 	const char *name = NULL;
-	uint64_t start;
 
-	read_kernel_names(s);
-	if (s->kernel)
-		name = kallsyms_find(s->kernel, address, &start);
+	if (s->kernel) {
+		name = kernel_names_find(s->kernel, address);
+		s->stats.kernel_names_hidden = kernel_names_are_hidden(s->kernel);
+	}
 	return make_named(s, address, FRAME_KERNEL, &s->kernel_mapping, name ? name : "");
 }
 

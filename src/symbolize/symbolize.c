@@ -12,7 +12,7 @@
 
 #include "base/string_table.h"
 #include "symbolize/elf_symbols.h"
-#include "symbolize/kallsyms.h"
+#include "symbolize/kernel_names.h"
 #include "symbolize/symbolize_private.h"
 
 /* A location takes 48 bytes and 32 a frame; its strings are mostly shared with others. */
@@ -50,6 +50,9 @@ int symbolizer_open(const struct symbolizer_config *config, struct symbolizer **
 	err = open_strings(s);
 	if (!err)
 		err = symbol_files_open(config->cache, &s->files);
+	/* Now: at the first kernel address every sample would wait for it. */
+	if (!err && config->kernel)
+		err = kernel_names_open(&s->kernel);
 	if (err) {
 		symbolizer_close(s);
 		return err;
@@ -80,7 +83,7 @@ void symbolizer_close(struct symbolizer *s)
 	string_table_close(s->strings);
 	symbol_files_close(s->files);
 	elf_symbols_close(s->vdso);
-	kallsyms_close(s->kernel);
+	kernel_names_close(s->kernel);
 	free(s);
 }
 

@@ -14,7 +14,7 @@
 #define FRAMES_MAX 64 /* inlined calls of one address; more are cut on the outer side */
 
 struct elf_symbols;
-struct kallsyms;
+struct kernel_names;
 struct string_table;
 struct symbol_files;
 
@@ -44,8 +44,7 @@ struct symbolizer {
 	struct symbol_files *files;
 	struct elf_symbols *vdso;
 	bool vdso_tried;
-	struct kallsyms *kernel;
-	bool kernel_tried;
+	struct kernel_names *kernel; /* NULL: not wanted */
 	struct frame_mapping kernel_mapping;
 	struct symbolizer_stats stats;
 	struct go_frame frames[FRAMES_MAX];

@@ -156,6 +156,8 @@ static void test_kernel(void **state)
 	if (address)
 		assert_string_equal(l->frames[0].function, "schedule");
 	close_bench(&b);
+	open_bench(&b, 1000, true);
+	close_bench(&b); /* while the names are still being read */
 }
 
 static void test_full_and_reset(void **state)
