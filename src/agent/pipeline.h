@@ -24,8 +24,8 @@ struct pipeline_config {
 };
 
 struct pipeline_stats {
-	uint64_t samples;	/* of profiled processes */
-	uint64_t without_image; /* held back until their executable was read, and then not wanted */
+	uint64_t samples;	 /* of profiled processes */
+	uint64_t without_image;	 /* came before their executable was read, and found no room */
 	uint64_t span_unsettled; /* a span was known but could not be read */
 	struct unwind_stats unwind;
 };

@@ -188,11 +188,17 @@ static void test_stop_while_busy(void **state)
 	}
 }
 
+#if defined(__aarch64__) /* ppoll(NULL, 0, NULL, NULL) for ever */
+static const uint32_t wait_for_ever[] = {0xd2800000, 0xd2800001, 0xd2800002, 0xd2800003,
+					 0xd2800928, 0xd4000001, 0x17fffffa};
+#else /* pause() for ever */
+static const uint8_t wait_for_ever[] = {0xb8, 0x22, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xf7};
+#endif
+
 /* A program that does nothing but wait, with Go's tables behind its end. */
 static void make_program(char *path, size_t index)
 {
 	static struct go_program program;
-	static const char wait[] = "\xb8\x22\0\0\0\x0f\x05\xeb\xf7"; /* pause() for ever */
 	Elf64_Ehdr head;
 	int fd;
 
@@ -201,7 +207,7 @@ static void make_program(char *path, size_t index)
 	memcpy(&head, program.image.data, sizeof(head));
 	head.e_entry = GO_IMAGE_TEXT_END - 32;
 	memcpy(program.image.data, &head, sizeof(head));
-	go_image_put(&program.image, head.e_entry, wait, sizeof(wait) - 1);
+	go_image_put(&program.image, head.e_entry, wait_for_ever, sizeof(wait_for_ever));
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	assert_int_equal(write(fd, program.image.data, sizeof(program.image.data)),
 			 sizeof(program.image.data));
@@ -251,7 +257,6 @@ static void leave(struct fixture *f, struct loaded *loaded)
 	discard(f, loaded);
 }
 
-#if defined(__x86_64__)
 /* Several executables come and go, and are evicted, while others are read. */
 static void test_ownership(void **state)
 {
@@ -299,7 +304,6 @@ static void test_ownership(void **state)
 		unlink(paths[i]);
 	}
 }
-#endif
 
 int main(void)
 {
@@ -309,9 +313,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_cap, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stop_while_busy, set_up, tear_down),
-#if defined(__x86_64__)
 		cmocka_unit_test_setup_teardown(test_ownership, set_up, tear_down),
-#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
