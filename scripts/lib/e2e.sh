@@ -33,6 +33,8 @@ e2e_end()
 	for e2e_child in $e2e_children; do
 		wait "$e2e_child" 2>/dev/null || :
 	done
+	# A test may have mounted something there.
+	umount "$work/mount" 2>/dev/null || :
 	rm -rf "$work"
 }
 trap e2e_end EXIT

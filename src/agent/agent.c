@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "agent/binary_store.h"
 #include "agent/command.h"
@@ -232,9 +233,33 @@ static void finish(struct session *s)
 	error = sample_log_close(s->sample_log);
 	s->sample_log = NULL;
 	if (error) {
-		log_error(s->log, "sample log: %s", strerror(-error));
+		log_error(s->log, "cannot write the .jsonl file: %s", strerror(-error));
 		s->failed = true;
 	}
+}
+
+/* Before any thread is there: all inherit it. */
+static void block_signals(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* A host has more processes than the usual 1024 descriptors reach for. The COMMAND keeps those. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int agent_run(const struct options *options, const struct log *log)
@@ -245,18 +270,13 @@ int agent_run(const struct options *options, const struct log *log)
 		.period_ns = 1000000000ull / options->frequency_hz,
 	};
 	char why[512] = "";
-	sigset_t signals;
 	int error;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, NULL); /* before any thread: all inherit it */
-	signal(SIGPIPE, SIG_IGN);
+	block_signals();
 	srandom(clock_monotonic_ns());
 
 	error = options->command ? command_open(options->command, &s.command) : 0;
+	raise_descriptor_limit();
 	if (error)
 		snprintf(why, sizeof(why), "cannot start a process: %s", strerror(-error));
 	else

@@ -50,6 +50,8 @@ static void load(struct loader *l, const struct request *request, struct loaded 
 	if (out->error)
 		return;
 	fd = process_open_executable(out->process);
+	if (fd == -ESRCH && process_is_alive(out->process))
+		fd = -ENXIO;
 	out->error = fd < 0 ? fd : binary_store_get(l->store, fd, l->cache, &out->binary);
 	if (fd >= 0)
 		close(fd);

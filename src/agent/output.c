@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/invoker.h"
@@ -105,10 +106,13 @@ static int explain(int error, const char *path, char *why, size_t why_size)
 int output_check(const char *path, char *why, size_t why_size)
 {
 	char name[PATH_MAX];
+	struct stat status;
 	int fd;
 
 	if (!strcmp(path, "-"))
 		return 0;
+	if (!stat(path, &status) && S_ISDIR(status.st_mode))
+		return explain(-EISDIR, path, why, why_size);
 	fd = open_temporary(path, name, sizeof(name));
 	if (fd < 0)
 		return explain(fd, path, why, why_size);

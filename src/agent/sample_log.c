@@ -17,6 +17,7 @@
 
 struct sample_log {
 	FILE *file;
+	int error; /* the first of writing: stdio only keeps that there was one */
 	char path[PATH_MAX];
 	char temporary[PATH_MAX];
 };
@@ -94,6 +95,9 @@ void sample_log_add(struct sample_log *l, const struct sample_record *sample,
 	bool first = true;
 	FILE *f = l->file;
 
+	if (l->error)
+		return;
+	errno = 0;
 	fprintf(f,
 		"{\"time_ns\":%llu,\"pid\":%u,\"tid\":%u,\"goid\":%llu,\"flags\":%u,"
 		"\"truncated\":%s,\"inherited\":%s",
@@ -110,16 +114,17 @@ void sample_log_add(struct sample_log *l, const struct sample_record *sample,
 	for (size_t i = 0; i < count; i++)
 		put_frames(f, locations[i], &first);
 	fputs("]}\n", f);
+	if (ferror(f))
+		l->error = errno ? -errno : -EIO;
 }
 
 int sample_log_close(struct sample_log *l)
 {
-	int error = 0;
+	int error;
 
 	if (!l)
 		return 0;
-	if (ferror(l->file))
-		error = -EIO;
+	error = l->error;
 	if (fclose(l->file) && !error)
 		error = -errno;
 	if (!error && rename(l->temporary, l->path))

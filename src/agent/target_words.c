@@ -31,6 +31,10 @@ const char *target_refusal(const struct options *o, const struct target *target,
 		return "no such process";
 	if (loaded->error == -ENOEXEC || loaded->error == -EINVAL)
 		return "its executable is not an ELF file this build can read";
+	if (loaded->error == -ENXIO)
+		return "it has no executable (a kernel thread?)";
+	if (loaded->error == -EACCES || loaded->error == -EPERM)
+		return "it may not be read: a security module (AppArmor, SELinux) forbids it";
 	if (loaded->error)
 		return strerror(-loaded->error);
 	if (!loaded->binary->go)

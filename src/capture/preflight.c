@@ -113,6 +113,9 @@ int preflight_explain(int error, const char *what, char *why, size_t why_size)
 			 "%s: %s: CAP_SYS_ADMIN, or a seccomp profile that allows bpf() and "
 			 "perf_event_open(), is needed",
 			 what, strerror(-error));
+	else if (error == -EMFILE)
+		snprintf(why, why_size, "%s: too many open files: raise the limit (ulimit -n)",
+			 what);
 	else if (error == -ENOMEM)
 		snprintf(
 			why, why_size,
