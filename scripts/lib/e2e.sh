@@ -185,10 +185,3 @@ text_differences()
 			wc -l
 	}
 }
-
-# spanprof_programs: how many BPF programs of ours the kernel holds.
-spanprof_programs()
-{
-	bpftool prog show 2>/dev/null |
-		grep -cE 'name (cpu_sample|span_start_|goroutine_start|process_(exec|fork|exit)|measure_reg)'
-}
