@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # What end-to-end tests share: a scratch folder, children, comparisons, a sink; sourced from the
 # top of the tree. A comparison that fails is told and remembered, and the test goes on.
-# shellcheck shell=sh disable=SC2034
+# shellcheck shell=sh disable=SC2034,SC2086
+. scripts/lib/packages.sh
+# shellcheck disable=SC2154
+need_packages $packages_e2e
 
 e2e_name=$(basename "$0") e2e_failures=0 e2e_children='' e2e_ending=
 # The name in front of comparisons, when a case is run more than once.

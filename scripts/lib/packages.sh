@@ -11,6 +11,7 @@ packages_vm='qemu-system-x86 busybox-static cpio kmod xz-utils zstd'
 packages_vm_arm64=qemu-system-arm
 packages_arm64=gcc-aarch64-linux-gnu
 packages_root='debootstrap git'
+packages_e2e='procps binutils git'
 packages_bench='bpftrace bpftool'
 
 # need_packages NAME...: as root installs what is missing; otherwise names it and gives up.

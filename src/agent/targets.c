@@ -26,8 +26,8 @@
 #include "process/process.h"
 #include "symbolize/symbolize.h"
 
-#define TARGETS_MAX	 4096 /* as many as the kernel's table holds */
-#define EXPLAIN_AFTER_NS 5000000000ull
+#define TARGETS_MAX	 4096	       /* as many as the kernel's table holds */
+#define EXPLAIN_AFTER_NS 3500000000ull /* with a sweep to wait for: within 5 s of the start */
 
 struct entry {
 	struct target target;
@@ -341,7 +341,7 @@ void targets_explain(struct targets *t, uint64_t now_ns)
 	const struct options *o = t->config.options;
 	struct entry *e, *next;
 
-	if (!t->explained && !t->adopted && now_ns - t->opened_ns >= EXPLAIN_AFTER_NS) {
+	if (!t->explained && !t->adopted && now_ns >= t->opened_ns + EXPLAIN_AFTER_NS) {
 		t->explained = true;
 		log_info(t->config.log, "no %s yet: waiting for one", targets_wanted(t));
 	}
@@ -355,7 +355,7 @@ void targets_explain(struct targets *t, uint64_t now_ns)
 		/* Of the many that were not named, those that could have spans. */
 		if (!target->named && !o->verbose && !(has_sdk && options_is_local(o)))
 			continue;
-		if (now_ns - target->attached_ns < EXPLAIN_AFTER_NS && has_sdk)
+		if (now_ns < target->attached_ns + EXPLAIN_AFTER_NS && has_sdk)
 			continue;
 		e->explained = true;
 		target_explain(t->config.log, t->config.options, target);

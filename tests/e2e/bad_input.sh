@@ -213,7 +213,6 @@ executables()
 	kill -0 "$target" || fail 'the target is gone'
 }
 
-need_packages binutils
 go_build tests/targets/plain "$work/plain"
 (cd tests/targets/plain && go build -o "$work/sdk" ./sdk)
 options

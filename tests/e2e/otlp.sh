@@ -11,7 +11,6 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/go.sh
 . scripts/lib/shop.sh
 . scripts/lib/e2e.sh
-need_packages git
 unset OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT \
 	OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_HEADERS OTEL_SERVICE_NAME \
 	OTEL_RESOURCE_ATTRIBUTES
