@@ -32,8 +32,10 @@ static pid_t start_spinning(void)
 {
 	pid_t pid = fork();
 
-	if (!pid)
+	if (!pid) {
+		die_with_parent();
 		spin();
+	}
 	return pid;
 }
 
