@@ -303,7 +303,7 @@ static void threads(void)
 		pthread_create(&thread, NULL, sleep_a_moment, NULL);
 		pthread_join(thread, NULL);
 	}
-	pthread_create(&thread, NULL, sleep_a_moment, &thread);
+	pthread_create(&thread, NULL, sleep_a_moment, "last");
 	pthread_exit(NULL); /* the main thread first */
 }
 

@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -227,6 +228,7 @@ static pid_t run(const char *path)
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	pid = fork();
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also of a test that fails */
 		execve(path, arguments, (char *[]){NULL});
 		_exit(127);
 	}
