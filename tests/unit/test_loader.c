@@ -15,7 +15,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,13 +24,12 @@
 #include "child.h"
 #include "gobinary/block_cache.h"
 #include "gobinary/gobinary.h"
-#include "go_program.h"
 #include "open_files.h"
 #include "process/process.h"
+#include "waiting_program.h"
 
 #define PATIENCE_MS 20000
 #define GONE	    4194304 /* a pid that the kernel never gives away */
-#define SDK	    "go.opentelemetry.io/otel/sdk/trace"
 
 struct fixture {
 	struct binary_store *store;
@@ -189,54 +187,7 @@ static void test_stop_while_busy(void **state)
 	}
 }
 
-#if defined(__aarch64__) /* ppoll(NULL, 0, NULL, NULL) for ever */
-static const uint32_t wait_for_ever[] = {0xd2800000, 0xd2800001, 0xd2800002, 0xd2800003,
-					 0xd2800928, 0xd4000001, 0x17fffffa};
-#else /* pause() for ever */
-static const uint8_t wait_for_ever[] = {0xb8, 0x22, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xf7};
-#endif
-
-/* A program that does nothing but wait, with Go's tables behind its end. */
-static void make_program(char *path, size_t index)
-{
-	static struct go_program program;
-	Elf64_Ehdr head;
-	int fd;
-
-	sprintf(path, "/tmp/test_loader_%d_%zu", getpid(), index);
-	go_program_fill(&program, false, SDK, false);
-	memcpy(&head, program.image.data, sizeof(head));
-	head.e_entry = GO_IMAGE_TEXT_END - 32;
-	memcpy(program.image.data, &head, sizeof(head));
-	go_image_put(&program.image, head.e_entry, wait_for_ever, sizeof(wait_for_ever));
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
-	assert_int_equal(write(fd, program.image.data, sizeof(program.image.data)),
-			 sizeof(program.image.data));
-	close(fd);
-}
-
 #define PROGRAMS 6 /* the store keeps 4 */
-
-/* Returns when it has become the program. */
-static pid_t run(const char *path)
-{
-	char *const arguments[] = {(char *)path, NULL};
-	int ends[2];
-	char byte;
-	pid_t pid;
-
-	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	pid = fork();
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also of a test that fails */
-		execve(path, arguments, (char *[]){NULL});
-		_exit(127);
-	}
-	close(ends[1]);
-	assert_int_equal(read(ends[0], &byte, 1), 0);
-	close(ends[0]);
-	return pid;
-}
 
 /* As the loop: a cache while it is profiled, look-ups, and none before it is given back. */
 static void use(struct loaded *loaded, struct block_cache *cache)
@@ -271,8 +222,8 @@ static void test_ownership(void **state)
 
 	assert_int_equal(block_cache_open(1 << 18, &cache), 0);
 	for (size_t i = 0; i < PROGRAMS; i++) {
-		make_program(paths[i], i);
-		pids[i] = run(paths[i]);
+		waiting_program_make(paths[i], i);
+		pids[i] = waiting_program_run(paths[i]);
 	}
 	for (size_t i = 0; i < 300; i++)
 		assert_int_equal(loader_request(f->loader, pids[i * 7 % PROGRAMS], i), 0);
