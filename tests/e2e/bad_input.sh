@@ -65,13 +65,13 @@ processes()
 	expect_text "$work/out" 'service (plain)' report
 	end "$target" || fail "the target exited $?"
 	# It ends meanwhile, by itself or not.
-	start "$work/plain" -seconds 1
+	start "$work/plain" -seconds 3
 	run 0 "$spanprof" -p "$target" -d 20
 	expect_text "$work/log" 'all profiled processes have ended' said
 	expect_text "$work/out" 'service (plain)' report
 	start "$work/plain" -seconds 60
 	(
-		sleep 1
+		sleep 2
 		kill -9 "$target"
 	) &
 	run 0 "$spanprof" -p "$target" -d 20

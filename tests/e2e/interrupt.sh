@@ -92,10 +92,10 @@ no_child()
 
 attached()
 {
-	"$spanprof" -p "$target" -d 2 >"$work/out" 2>"$work/log" &
+	"$spanprof" -p "$target" -d 3 >"$work/out" 2>"$work/log" &
 	profiler=$!
 	child "$profiler"
-	sleep 1.5
+	sleep 2.5
 	expect 'programs that nobody holds' "$(stray_programs)" ''
 	expect_within 'programs that are held' "$(wc -l <"$work/programs")" 5 100
 	expect_within 'bytes of the target changed by probes' "$(text_differences "$target")" 2 8
