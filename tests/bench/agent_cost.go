@@ -10,6 +10,7 @@ import (
 )
 
 const (
+	warmSeconds  = 3 * time.Second // until most addresses have been named
 	agentSeconds = 12 * time.Second
 	idleSeconds  = 10 * time.Second
 	agentRounds  = 3
@@ -17,75 +18,96 @@ const (
 	mapsBudget   = 16. // MiB of BPF maps
 )
 
-// use is what one run of spanprof took.
-type use struct {
-	cpu                       time.Duration
-	samples                   float64
-	residentBytes, mapBytes   float64
-	mapBytesAsSpanprofTellsIt float64
+// uses are the rounds of one rate.
+type uses struct{ perSample, start, resident, maps, mapsTold figures }
+
+// progress is what an agent has used, and for how many samples.
+func progress(a *agent) (cpu time.Duration, samples float64, err error) {
+	if cpu, err = cpuNow(a.pid()); err != nil {
+		return 0, 0, err
+	}
+	samples, err = samplesNow(a.pid())
+	return cpu, samples, err
 }
 
-// used profiles a process for so long.
-func (b *bench) used(ctx context.Context, pid, hertz int, length time.Duration) (use, error) {
+// long measures a run between its start and its report, and what memory it took.
+func (u *uses) long(ctx context.Context, b *bench, pid, hertz int) error {
 	a, err := b.profile(ctx, pid, "-F", strconv.Itoa(hertz))
 	if err != nil {
-		return use{}, err
+		return err
 	}
-	if err := pause(ctx, length); err != nil {
-		return use{}, err
+	if err := pause(ctx, warmSeconds); err != nil {
+		return err
 	}
-	var u use
-	if u.mapBytes, err = mapBytes(a.pid()); err != nil {
-		return use{}, err
+	cpu, samples, err := progress(a)
+	if err != nil {
+		return err
 	}
+	if err := pause(ctx, agentSeconds); err != nil {
+		return err
+	}
+	cpuEnd, samplesEnd, err := progress(a)
+	if err != nil {
+		return err
+	}
+	if samplesEnd-samples < 50 {
+		return fmt.Errorf("only %.0f samples", samplesEnd-samples)
+	}
+	u.perSample = append(u.perSample,
+		float64((cpuEnd-cpu).Nanoseconds())/1e3/(samplesEnd-samples))
+	maps, err := mapBytes(a.pid())
+	if err != nil {
+		return err
+	}
+	u.maps = append(u.maps, maps/(1<<20))
 	c, err := a.finish()
 	if err != nil {
-		return use{}, err
+		return err
 	}
-	u.cpu = a.cpu()
-	if u.samples, err = c.event("samples"); err != nil {
-		return use{}, err
+	resident, err := c.find(`(\d+) KiB peak`)
+	if err != nil {
+		return err
 	}
-	if u.residentBytes, err = c.find(`(\d+) KiB peak`); err != nil {
-		return use{}, err
-	}
-	u.mapBytesAsSpanprofTellsIt, err = c.find(`maps (\d+) KiB`)
-	u.residentBytes *= 1024
-	u.mapBytesAsSpanprofTellsIt *= 1024
-	return u, err
+	u.resident = append(u.resident, resident*1024/1e6)
+	told, err := c.find(`maps (\d+) KiB`)
+	u.mapsTold = append(u.mapsTold, told/1024)
+	return err
 }
 
-// perSample alternates long runs with short ones, whose CPU is that of starting and reporting.
-func (b *bench) perSample(ctx context.Context, target *service, hertz int, budget float64) error {
-	var each, start, resident, maps figures
-	var told float64
+// short is a run of one second: start, report and end.
+func (u *uses) short(ctx context.Context, b *bench, pid, hertz int) error {
+	a, err := b.profile(ctx, pid, "-F", strconv.Itoa(hertz))
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, time.Second); err != nil {
+		return err
+	}
+	if _, err := a.finish(); err != nil {
+		return err
+	}
+	u.start = append(u.start, a.cpu().Seconds()*1e3)
+	return nil
+}
+
+func (b *bench) measureRate(ctx context.Context, target *service, hertz int, budget float64) error {
+	var u uses
 	for range max(agentRounds, b.rounds/2) {
-		short, err := b.used(ctx, target.pid(), hertz, time.Second)
-		if err != nil {
+		if err := u.short(ctx, b, target.pid(), hertz); err != nil {
 			return err
 		}
-		long, err := b.used(ctx, target.pid(), hertz, agentSeconds)
-		if err != nil {
+		if err := u.long(ctx, b, target.pid(), hertz); err != nil {
 			return err
 		}
-		if long.samples < 2*short.samples {
-			return fmt.Errorf("%.0f samples in the long run, %.0f in the short one", long.samples,
-				short.samples)
-		}
-		each = append(each, float64((long.cpu-short.cpu).Nanoseconds())/1e3/
-			(long.samples-short.samples))
-		start = append(start, short.cpu.Seconds()*1e3)
-		resident = append(resident, long.residentBytes/1e6)
-		maps = append(maps, long.mapBytes/(1<<20))
-		told = long.mapBytesAsSpanprofTellsIt / (1 << 20)
 	}
 	at := fmt.Sprintf("%d Hz: ", hertz)
-	row(at+"agent CPU per sample", "%s us; %s", each.words("%.0f"), verdict(each.median(), budget, "us"))
-	row(at+"CPU of a 1 s run", "%s ms", start.words("%.0f"))
-	row(at+"resident memory, peak", "%s MB; %s", resident.words("%.1f"),
-		verdict(resident.median(), memoryBudget, "MB"))
-	row(at+"BPF maps", "%.1f MiB, spanprof tells %.1f; %s", maps.median(), told,
-		verdict(maps.median(), mapsBudget, "MiB"))
+	row(at+"agent CPU per sample", "%s us; %s", u.perSample.words("%.0f"),
+		verdict(u.perSample.median(), budget, "us"))
+	row(at+"CPU of a 1 s run, start and end", "%s ms", u.start.words("%.0f"))
+	row(at+"resident memory, peak", "%s MB; %s", u.resident.words("%.1f"),
+		verdict(u.resident.median(), memoryBudget, "MB"))
+	row(at+"BPF maps", "%.1f MiB, spanprof tells %.1f; %s", u.maps.median(),
+		u.mapsTold.median(), verdict(u.maps.median(), mapsBudget, "MiB"))
 	return nil
 }
 
@@ -138,7 +160,7 @@ func agentCost(ctx context.Context, b *bench) error {
 		hertz  int
 		budget float64
 	}{{99, 30}, {19, 100}} {
-		if err := b.perSample(ctx, target, rate.hertz, rate.budget); err != nil {
+		if err := b.measureRate(ctx, target, rate.hertz, rate.budget); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,7 @@ import (
 const (
 	perfEventProgram = 7
 	perCPUHash       = 5
+	perCPUArray      = 6
 )
 
 const statsSwitch = "/proc/sys/kernel/bpf_stats_enabled"
@@ -117,14 +118,60 @@ func sumOfCounts(pid int) (float64, error) {
 		if m["map_type"] != perCPUHash {
 			continue
 		}
-		text, err := exec.Command("bpftool", "-j", "map", "dump", "id",
-			strconv.Itoa(int(m["map_id"]))).Output()
+		text, err := dumpMap(m["map_id"])
 		if err != nil {
-			return 0, fmt.Errorf("bpftool map dump: %w", err)
+			return 0, err
 		}
 		return addCounts(text)
 	}
 	return 0, fmt.Errorf("process %d has no map of counts", pid)
+}
+
+// dumpMap is what bpftool prints of a map.
+func dumpMap(id float64) ([]byte, error) {
+	text, err := exec.Command("bpftool", "-j", "map", "dump", "id", strconv.Itoa(int(id))).Output()
+	if err != nil {
+		return nil, fmt.Errorf("bpftool map dump: %w", err)
+	}
+	return text, nil
+}
+
+// samplesNow reads how many samples a living spanprof has taken, from its counters map.
+func samplesNow(pid int) (sum float64, err error) {
+	maps, err := fdinfo(pid, "map_type")
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range maps {
+		if m["map_type"] != perCPUArray {
+			continue
+		}
+		text, err := dumpMap(m["map_id"])
+		if err != nil {
+			return 0, err
+		}
+		var entries []struct {
+			Formatted struct {
+				Values []struct {
+					Value struct {
+						Events []float64 `json:"events"`
+					} `json:"value"`
+				} `json:"values"`
+			} `json:"formatted"`
+		}
+		if json.Unmarshal(text, &entries) != nil || len(entries) != 1 {
+			continue // another map
+		}
+		for _, v := range entries[0].Formatted.Values {
+			if len(v.Value.Events) > 0 {
+				sum += v.Value.Events[0] // EVENT_SAMPLES is the first
+			}
+		}
+		if sum > 0 {
+			return sum, nil
+		}
+	}
+	return 0, fmt.Errorf("process %d has counted no samples", pid)
 }
 
 // addCounts reads bpftool's JSON, in which a value is a list of bytes in hex.
