@@ -6,7 +6,7 @@
 #
 #   tests/e2e/host.sh BUILD_DIR
 #
-# Other Go programs may run beside: nothing here counts the whole.
+# Other Go programs may run beside, even the same: services have names of their own.
 set -eu
 spanprof=$(realpath "${1:?usage: host.sh BUILD_DIR}")/spanprof
 cd "$(dirname "$0")/../.."
@@ -29,10 +29,11 @@ ticks()
 	awk '{ print $14 + $15 }' "/proc/$1/stat"
 }
 
+unique=e2e-$$
 # of SERVICE: its part of the profile as $work/SERVICE.list; sets samples.
 of()
 {
-	"$spanprof" show "$work/host.otlp" --service "$1" -o "$work/$1.otlp" 2>"$work/log" ||
+	"$spanprof" show "$work/host.otlp" --service "$unique-$1" -o "$work/$1.otlp" 2>"$work/log" ||
 		fail "show --service $1: $(cat "$work/log")"
 	"$work/sink" list "$work/$1.otlp" >"$work/$1.list"
 	samples=$(awk '/^link/ { sum += $4 } /^unlinked/ { sum += $2 } END { print sum + 0 }' \
@@ -54,26 +55,26 @@ foreign_links()
 
 whole_host()
 {
-	shop_start "$work" -load 60
+	OTEL_SERVICE_NAME=$unique-shop shop_start "$work" -load 60
 	child "$shop_pid"
-	start versioned "$work/versioned" -seconds 60
+	start versioned env "OTEL_SERVICE_NAME=$unique-versioned" "$work/versioned" -seconds 60
 	plain=$started
-	start optedout env SPANPROF=off "$work/optedout" -seconds 60
+	start optedout env SPANPROF=off "OTEL_SERVICE_NAME=$unique-optedout" "$work/optedout" -seconds 60
 	# shellcheck disable=SC2016
-	start loop sh -c 'while :; do :; done'
+	start loop env "OTEL_SERVICE_NAME=$unique-loop" sh -c 'while :; do :; done'
 	loop=$started
 	: >"$work/host.log"
-	before=$(ticks "$plain")
 	"$spanprof" -F 99 -d 9 -o "$work/host.otlp" >"$work/out" 2>"$work/host.log" &
 	profiler=$!
 	child "$profiler"
 	within 10 grep -q "attached to $work/versioned" "$work/host.log" || fail 'does not attach'
+	before=$(ticks "$plain")
 	sleep 0.5
 	expect 'bytes of the shop changed' "$(text_differences "$shop_pid")" "$probe_bytes"
-	start truth "$work/truth" -seconds 5 -workers 2 -truth "$work/truth.jsonl"
+	start truth env "OTEL_SERVICE_NAME=$unique-truth" "$work/truth" -seconds 5 -workers 2 -truth "$work/truth.jsonl"
 	truth=$started
 	for _ in 1 2 3 4 5; do
-		"$work/early"
+		OTEL_SERVICE_NAME=$unique-early "$work/early"
 	done >"$work/early.out"
 	wait "$truth" || fail "truth: $(cat "$work/truth.out")"
 	status=0
@@ -115,18 +116,19 @@ services()
 	of early
 	cpu_us=$(sed -n 's/.*cpu_us=//p' "$work/early.out" | sum)
 	expect_within 'percent of its CPU time seen' "$(awk -v samples="$samples" \
-		-v us="$cpu_us" 'BEGIN { printf "%.1f\n", samples / 99 / us * 1e8 }')" 70 135
-	expect 'processes' "$(grep -c '^resource process.pid=' "$work/early.list")" 5
+		-v us="$cpu_us" 'BEGIN { printf "%.1f\n", samples / 99 / us * 1e8 }')" 60 135
+	# On a loaded machine one may be gone before it was read.
+	expect_within 'processes of five' "$(grep -c '^resource process.pid=' "$work/early.list")" 3 5
 	sed -n 's/.*span=\([0-9a-f]*\) .*/\1/p' "$work/early.out" >"$work/ids"
 	expect 'spans that they did not issue' "$(foreign_links early 2 "$work/ids")" 0
 	expect_within 'spans of the five linked' "$(grep -c ^link "$work/early.list")" 3 5
 
 	e2e_case=
-	for name in optedout sh dash; do
+	for name in optedout loop; do
 		of "$name"
 		expect "samples of $name" "$samples" 0
 	done
-	expect_no_text "$work/host.log" optedout 'attached to what opted out'
+	expect_no_text "$work/host.log" "$work/optedout" 'attached to what opted out'
 }
 
 # selected NAME WANTED OPTION...: which of the two programs were profiled in a second.
@@ -136,13 +138,13 @@ selected()
 	shift 2
 	run 0 "$spanprof" "$@" -d 1 -o "$work/host.folded"
 	expect 'profiled' "$(cut -d ';' -f 1 "$work/host.folded" | sort -u |
-		grep -x 'versioned\|truth' | xargs)" "$wanted"
+		sed -n "s/^$unique-//p" | grep -x 'versioned\|truth' | xargs)" "$wanted"
 	e2e_case=
 }
 
 selection()
 {
-	start truth "$work/truth" -seconds 30 -workers 2
+	start truth env "OTEL_SERVICE_NAME=$unique-truth" "$work/truth" -seconds 30 -workers 2
 	selected 'no option' 'truth versioned'
 	selected 'include' versioned --include versioned
 	selected 'include a path' versioned --include "$work/v*"
@@ -151,7 +153,7 @@ selection()
 	selected 'exclude wins' truth --include "$work/*" --exclude versioned
 	expect 'bytes of report' "$(wc -c <"$work/out")" 0
 	selected 'exe' versioned --exe versioned
-	expect_text "$work/out" 'service (versioned)' report
+	expect_text "$work/out" "service ($unique-versioned)" report
 	run 1 "$spanprof" --exe no-such-program -d 1
 	expect_text "$work/log" 'nothing was profiled: no running Go program that matches --exe' said
 	run 1 "$spanprof" -p "$(pgrep -xf "$work/optedout -seconds 60")" -d 1
