@@ -52,7 +52,7 @@ static void on_process_exec(void *context, const struct process_record *record)
 	struct session *s = context;
 
 	/* What is held is of the image before, whose addresses mean nothing in the new one. */
-	pipeline_discard(s->pipeline, record->pid);
+	pipeline_lose(s->pipeline, record->pid);
 	targets_on_exec(s->targets, record);
 }
 
@@ -61,7 +61,7 @@ static void on_process_exit(void *context, const struct process_record *record)
 	struct session *s = context;
 
 	targets_on_exit(s->targets, record);
-	pipeline_discard(s->pipeline, record->pid);
+	pipeline_lose(s->pipeline, record->pid);
 }
 
 static void on_first_span(void *context, const struct process_record *record)

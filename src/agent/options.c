@@ -152,6 +152,9 @@ static error_t parse_output(struct parsing *p, const char *path)
 
 	if (!output_is_known(path))
 		return refuse(p, "-o %s: the name must end in %s", path, output_known_names());
+	for (size_t i = 0; i < o->output_count; i++)
+		if (output_is_sample_log(path) && output_is_sample_log(o->outputs[i]))
+			return refuse(p, "-o %s: only one .jsonl file can be written", path);
 	return add(p, "-o", o->outputs, &o->output_count, OPTIONS_OUTPUTS_MAX, path);
 }
 

@@ -193,6 +193,11 @@ void pipeline_discard(struct pipeline *p, uint32_t pid)
 	held_samples_take(p->held, pid, NULL, NULL);
 }
 
+void pipeline_lose(struct pipeline *p, uint32_t pid)
+{
+	p->stats.without_image += held_samples_take(p->held, pid, NULL, NULL);
+}
+
 struct profile *pipeline_take(struct pipeline *p)
 {
 	struct profile *ended = p->window;

@@ -24,8 +24,9 @@ struct pipeline_config {
 };
 
 struct pipeline_stats {
-	uint64_t samples;	 /* of profiled processes */
-	uint64_t without_image;	 /* came before their executable was read, and found no room */
+	uint64_t samples;	/* of profiled processes */
+	uint64_t without_image; /* their executable was not read before it went, or before they were
+				   too many */
 	uint64_t span_unsettled; /* a span was known but could not be read */
 	struct unwind_stats unwind;
 };
@@ -41,6 +42,8 @@ void pipeline_hold(struct pipeline *p, const struct sample_record *sample);
 void pipeline_release(struct pipeline *p, struct target *target);
 /* Drops what was held for a process that is not profiled after all. */
 void pipeline_discard(struct pipeline *p, uint32_t pid);
+/* Counts what was held for a process whose image went before it was read. */
+void pipeline_lose(struct pipeline *p, uint32_t pid);
 
 /* Ends the window and gives it away; a new one begins. The caller closes it. NULL: no memory. */
 struct profile *pipeline_take(struct pipeline *p);

@@ -166,11 +166,14 @@ static bool close_sender(struct publisher *p)
 		return true;
 	sender_close(p->sender, &stats);
 	p->sender = NULL;
+	if (stats.profiles_rejected)
+		log_error(p->log, "the receiver rejected %llu profiles: %s",
+			  (unsigned long long)stats.profiles_rejected, stats.last_error);
 	if (!stats.samples_dropped) {
 		log_info(p->log, "delivered %llu samples in %llu requests",
 			 (unsigned long long)stats.samples_sent,
 			 (unsigned long long)stats.requests_ok);
-		return true;
+		return !stats.profiles_rejected;
 	}
 	log_error(p->log, "%llu of %llu samples were not delivered: %s",
 		  (unsigned long long)stats.samples_dropped,

@@ -51,7 +51,9 @@ void summary_log(const struct session *s)
 			log_warn(s->log, "%s: %llu times", loss_sentences[i],
 				 (unsigned long long)capture.counters.lost[i]);
 	if (pipeline.without_image)
-		log_warn(s->log, "%llu samples came before their executable was read",
+		log_warn(s->log,
+			 "%llu samples were of processes that ended before their executable was "
+			 "read",
 			 (unsigned long long)pipeline.without_image);
 	if (symbolizer.kernel_names_hidden)
 		log_warn(s->log, "kernel functions have no names: /proc/kallsyms is hidden "

@@ -217,7 +217,7 @@ bad_receivers()
 	bad_receiver '400' 1 "$sink_address" 'HTTP 400' 'samples were not delivered: HTTP 400'
 	expect_well_formed
 	sink_start -partial 'too many of them'
-	bad_receiver partial 0 "$sink_address" 'rejected 1 profiles: too many of them'
+	bad_receiver partial 1 "$sink_address" 'rejected 1 profiles: too many of them'
 	expect_well_formed
 	sink_start -grpc
 	bad_receiver 'gRPC port' 1 "$sink_address" 'is it a gRPC port?.*4318' \

@@ -213,6 +213,7 @@ static void test_numbers(void **state)
 	refused("--kernel-stacks 1", "--kernel-stacks: on or off, not 1");
 	refused("-o report.doc",
 		"-o report.doc: the name must end in .pb.gz, .folded, .otlp or .jsonl");
+	refused("-o a.jsonl -o b.jsonl", "-o b.jsonl: only one .jsonl file can be written");
 	refused("-o .otlp", "-o .otlp: the name must end in .pb.gz, .folded, .otlp or .jsonl");
 }
 

@@ -320,6 +320,12 @@ static void test_held(void **state)
 	pipeline_hold(f->pipeline, s);
 	pipeline_get_stats(f->pipeline, &stats);
 	assert_int_equal(stats.without_image, 5);
+
+	/* The process ended before its executable was read. */
+	pipeline_hold(f->pipeline, s);
+	pipeline_lose(f->pipeline, s->pid);
+	pipeline_get_stats(f->pipeline, &stats);
+	assert_int_equal(stats.without_image, 7);
 }
 
 /* A window that ends is given away as it is; the next one knows nothing of it. */
