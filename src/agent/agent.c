@@ -196,6 +196,10 @@ static int start(struct session *s, char *why, size_t why_size)
 		return error;
 	}
 	error = capture_start(s->capture, why, why_size);
+	if (!error && !options_is_local(s->options))
+		log_info(s->log, "profiling every Go process of this host at %u Hz%s",
+			 s->options->frequency_hz,
+			 s->options->duration_ns ? "" : "; Ctrl-C ends it");
 	if (error || !s->command)
 		return error;
 	error = command_release(s->command);

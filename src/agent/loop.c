@@ -16,6 +16,7 @@
 #include "agent/pipeline.h"
 #include "agent/publisher.h"
 #include "agent/session.h"
+#include "agent/summary.h"
 #include "agent/targets.h"
 #include "agent/terminal.h"
 #include "base/clock.h"
@@ -30,9 +31,10 @@
 struct loop {
 	struct session *s;
 	int epoll_fd, signal_fd, timer_fd;
-	uint64_t now_ns, end_ns, window_end_ns, sweep_ns;
+	uint64_t start_ns, now_ns, end_ns, window_end_ns, sweep_ns;
 	struct live live;
-	bool table; /* shown while it runs: on a terminal in place, in a pipe once a window */
+	bool table; /* shown while it runs; where there is no terminal, a line a window instead */
+	bool on_terminal;
 	bool stop, stopping;
 };
 
@@ -117,7 +119,11 @@ static void end_window(struct loop *l)
 	if (ended)
 		publisher_add(l->s->publisher, ended);
 	l->window_end_ns = l->now_ns + publisher_get_window_ns(l->s->publisher);
-	if (l->table && publisher_get_total(l->s->publisher))
+	if (!l->table)
+		return;
+	if (!l->on_terminal)
+		summary_log_progress(l->s, (l->now_ns - l->start_ns) / 1e9);
+	else if (publisher_get_total(l->s->publisher))
 		live_draw(&l->live, publisher_get_total(l->s->publisher));
 }
 
@@ -198,7 +204,8 @@ int loop_run(struct session *s)
 	if (error)
 		goto out;
 	l.table = options_is_local(s->options);
-	l.now_ns = clock_monotonic_ns();
+	l.on_terminal = isatty(STDERR_FILENO);
+	l.start_ns = l.now_ns = clock_monotonic_ns();
 	if (s->options->duration_ns)
 		l.end_ns = l.now_ns + s->options->duration_ns;
 	/* A random first window, so that many agents do not send all at once. */

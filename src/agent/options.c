@@ -39,8 +39,9 @@ struct parsing {
 static const struct argp_option profile_options[] = {
 	{"pid", 'p', "PID[,PID]", 0, "profile these processes", 0},
 	{"exe", KEY_EXE, "GLOB", 0, "profile processes whose executable matches", 0},
-	{"include", KEY_INCLUDE, "GLOB", 0, "host-wide: only executables that match", 0},
-	{"exclude", KEY_EXCLUDE, "GLOB", 0, "host-wide: leave out executables that match", 0},
+	{"include", KEY_INCLUDE, "GLOB", 0,
+	 "host-wide or of a COMMAND: only executables that match", 0},
+	{"exclude", KEY_EXCLUDE, "GLOB", 0, "leave out executables that match", 0},
 	{"duration", 'd', "SECONDS", 0, "stop after so long (default: Ctrl-C)", 0},
 	{"frequency", 'F', "HZ", 0, "samples per second and CPU (99; host-wide 19)", 0},
 	{"output", 'o', "FILE", 0,
@@ -48,7 +49,8 @@ static const struct argp_option profile_options[] = {
 	{"otlp-endpoint", KEY_OTLP_ENDPOINT, "URL", 0, "send OTLP profiles there", 0},
 	{"window", KEY_WINDOW, "SECONDS", 0, "length of one OTLP profile (10)", 0},
 	{"kernel-stacks", KEY_KERNEL_STACKS, "on|off", 0, "record kernel frames (on)", 0},
-	{"probes", KEY_PROBES, "on|off", 0, "follow spans by probes (on)", 0},
+	{"probes", KEY_PROBES, "on|off", 0,
+	 "follow spans by probes (on); off: samples are not tagged", 0},
 	{"verbose", KEY_VERBOSE, NULL, 0, "tell more on stderr", 0},
 	{0},
 };
@@ -181,6 +183,7 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 		return add(p, "--exe", o->exe_globs, &o->exe_glob_count, OPTIONS_GLOBS_MAX,
 			   argument);
 	case KEY_INCLUDE:
+		o->include = true;
 		return add(p, "--include", o->exe_globs, &o->exe_glob_count, OPTIONS_GLOBS_MAX,
 			   argument);
 	case KEY_EXCLUDE:
@@ -258,7 +261,14 @@ static const struct argp profile_argp = {
 	parse_profile,
 	"[-- COMMAND ARG...]\nshow FILE...",
 	"Profiles unmodified Go services and tags every sample with its OpenTelemetry span.\v"
-	"Without a selector every Go process of the host is profiled.",
+	"Without a selector every Go process of the host is profiled. Options of show: spanprof "
+	"show "
+	"--help. All OTEL_EXPORTER_OTLP_* variables are honoured; a process with SPANPROF=off in "
+	"its "
+	"environment is left alone. Exit status: 0 done, 1 failed or not all delivered, 2 "
+	"usage.\n\n"
+	"  sudo spanprof -p $(pidof shop) -d 30 -o shop.pb.gz\n"
+	"  sudo spanprof -- go run ./cmd/api",
 	NULL,
 	NULL,
 	NULL};
@@ -294,6 +304,10 @@ static int check_profile(struct parsing *p)
 		return -EINVAL;
 	if (selectors > 1)
 		return -refuse(p, "--pid, --exe and a COMMAND exclude each other");
+	if (o->pid_count && (o->include || o->exclude_glob_count))
+		return -refuse(p, "--include and --exclude choose among processes: not with --pid");
+	if (o->exe_selector && o->include)
+		return -refuse(p, "--exe already says which executables: not with --include");
 	if (!p->explicit_frequency)
 		o->frequency_hz = options_is_local(o) ? 99 : 19;
 	return 0;

@@ -24,6 +24,7 @@ struct options {
 	const char *exclude_globs[OPTIONS_GLOBS_MAX];
 	size_t exclude_glob_count;
 	bool exe_selector;    /* --exe was given */
+	bool include;	      /* --include was given */
 	char **command;	      /* NULL: none; lent from argv */
 	uint64_t duration_ns; /* 0: until interrupted */
 	unsigned frequency_hz;

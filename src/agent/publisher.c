@@ -170,9 +170,9 @@ static bool close_sender(struct publisher *p)
 		log_error(p->log, "the receiver rejected %llu profiles: %s",
 			  (unsigned long long)stats.profiles_rejected, stats.last_error);
 	if (!stats.samples_dropped) {
-		log_info(p->log, "delivered %llu samples in %llu requests",
+		log_info(p->log, "delivered %llu samples in %llu request%s",
 			 (unsigned long long)stats.samples_sent,
-			 (unsigned long long)stats.requests_ok);
+			 (unsigned long long)stats.requests_ok, stats.requests_ok == 1 ? "" : "s");
 		return !stats.profiles_rejected;
 	}
 	log_error(p->log, "%llu of %llu samples were not delivered: %s",

@@ -6,5 +6,7 @@
 struct session;
 
 void summary_log(const struct session *s);
+/* One line while it runs: seconds since the start, samples, share inside spans. */
+void summary_log_progress(const struct session *s, double seconds);
 
 #endif

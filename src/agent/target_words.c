@@ -34,7 +34,9 @@ const char *target_refusal(const struct options *o, const struct target *target,
 	if (loaded->error == -ENXIO)
 		return "it has no executable (a kernel thread?)";
 	if (loaded->error == -EACCES || loaded->error == -EPERM)
-		return "it may not be read: a security module (AppArmor, SELinux) forbids it";
+		return "it may not be read (permission denied): a security module or a user "
+		       "namespace "
+		       "forbids it";
 	if (loaded->error)
 		return strerror(-loaded->error);
 	if (!loaded->binary->go)

@@ -61,7 +61,7 @@ void live_draw(struct live *l, const struct profile *total)
 	if (!report_live(total, &options, rows, &text)) {
 		live_clear(l);
 		for (size_t i = 0; i < text.size; i++)
-			l->lines_drawn += isatty(STDERR_FILENO) && text.data[i] == '\n';
+			l->lines_drawn += text.data[i] == '\n';
 		fwrite(text.data, 1, text.size, stderr);
 		fflush(stderr);
 	}

@@ -13,7 +13,7 @@ unsigned terminal_rows(int fd);
 /* A terminal that is not "dumb", unless NO_COLOR is set. */
 bool terminal_has_color(int fd);
 
-/* The live table on stderr, drawn over its last state; plain lines where that is no terminal. */
+/* The live table on stderr, drawn over its last state. */
 struct live {
 	unsigned lines_drawn;
 };

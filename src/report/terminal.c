@@ -92,13 +92,17 @@ static void paint_span_ids(const struct paint *p, const struct report_view *v,
 static int paint_spans(const struct paint *p, const struct report_view *v,
 		       const struct report_options *options)
 {
+	char ms[PAINT_NUMBER_MAX], legend[128];
 	size_t max = options->spans_max ? options->spans_max : SPANS_DEFAULT, i;
 	size_t lines = options->lines_max ? options->lines_max : LINES_DEFAULT;
 	const struct span_sum *sum;
 	int err = 0;
 
-	paint_section(p, "Spans with the most CPU",
-		      "self: CPU time on that very line \xc2\xb7 total: with all it called");
+	snprintf(legend, sizeof(legend),
+		 "self: CPU time on that very line \xc2\xb7 total: with all it called \xc2\xb7 one "
+		 "sample: %s ms",
+		 paint_ms(report_view_ns(v, 1), ms));
+	paint_section(p, "Spans with the most CPU", legend);
 	for (i = 0; !err && i < v->sum_count && i < max; i++) {
 		sum = &v->sums[i];
 		paint_end_line(p);
@@ -127,8 +131,8 @@ static int paint_outside(const struct paint *p, const struct report_view *v,
 		 paint_ms(report_view_ns(v, v->outside_samples), ms),
 		 paint_share(v->outside_samples, v->chosen_samples, share));
 	paint_section(p, title,
-		      "garbage collection, start-up, requests that are not traced, code that "
-		      "starts no span");
+		      "garbage collection, start-up, spans begun before profiling, requests that "
+		      "are not traced, code that starts no span");
 	return hot_list_paint(p, v, v->chosen, v->outside_rows,
 			      options->lines_max ? options->lines_max : LINES_DEFAULT, true);
 }

@@ -132,7 +132,9 @@ static void paint_no_match(const struct paint *p, const struct report_view *v,
 	buffer_open(&b, SENTENCE_MAX);
 	buffer_printf(&b, "None of the %s samples matches", paint_number(v->all_samples, text));
 	add_filter(&b, options);
-	buffer_printf(&b, ": samples exist only for spans that were on a CPU when one was taken.");
+	if (options->span_name || options->service)
+		buffer_printf(&b, ". Names are compared whole");
+	buffer_printf(&b, ". Samples exist only for spans that were on a CPU when one was taken.");
 	paint_sentence(p, PAINT_PLAIN, &b);
 }
 

@@ -118,7 +118,7 @@ there_and_back()
 	collector_start profiles file,otlp_http
 	"$spanprof" -p "$shop_pid" -d 7 --window 2 --otlp-endpoint "http://$http" \
 		-o "$work/own.otlp" >"$work/out" 2>"$work/log" || fail "exit status $?: $(cat "$work/log")"
-	sent=$(sed -n 's/.*delivered \([0-9]*\) samples in \([0-9]*\) requests/\1 \2/p' "$work/log")
+	sent=$(sed -n 's/.*delivered \([0-9]*\) samples in \([0-9]*\) request.*/\1 \2/p' "$work/log")
 	end "$collector_pid" || fail "the Collector exited $?"
 	"$work/sink" list "$work/own.otlp" >"$work/own"
 	mkdir "$work/messages"

@@ -117,7 +117,7 @@ static void test_profile(void **state)
 	assert_false(o.kernel_stacks);
 	assert_true(o.verbose);
 
-	o = accepted("--exe a* --include b* --exclude c* --exclude d*");
+	o = accepted("--exe a* --exe b* --exclude c* --exclude d*");
 	assert_int_equal(o.exe_glob_count, 2);
 	assert_string_equal(o.exe_globs[1], "b*");
 	assert_int_equal(o.exclude_glob_count, 2);
@@ -213,6 +213,9 @@ static void test_numbers(void **state)
 	refused("--kernel-stacks 1", "--kernel-stacks: on or off, not 1");
 	refused("-o report.doc",
 		"-o report.doc: the name must end in .pb.gz, .folded, .otlp or .jsonl");
+	refused("-p 1 --include x",
+		"--include and --exclude choose among processes: not with --pid");
+	refused("--exe a --include b", "--exe already says which executables: not with --include");
 	refused("-o a.jsonl -o b.jsonl", "-o b.jsonl: only one .jsonl file can be written");
 	refused("-o .otlp", "-o .otlp: the name must end in .pb.gz, .folded, .otlp or .jsonl");
 }
