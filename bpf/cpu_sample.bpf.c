@@ -15,6 +15,7 @@ const volatile struct target_tunables tunables = {};
  */
 __u64 user_regs_offset = 0;
 __u64 own_context = 0;
+__u32 own_tgid = 0; /* the agent's process, as the kernel side numbers it */
 
 /* Attached by the agent to a function of its own and called once: ctx is the task's pt_regs. */
 SEC("uprobe")
@@ -22,6 +23,7 @@ int measure_registers(struct pt_regs *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
+	own_tgid = bpf_get_current_pid_tgid() >> 32;
 	/* The verifier refuses arithmetic on a context: store it, load it back as a number. */
 	*(volatile __u64 *)&own_context = (__u64)ctx;
 	user_regs_offset = *(volatile __u64 *)&own_context - (__u64)BPF_CORE_READ(task, stack);

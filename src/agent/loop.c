@@ -19,6 +19,7 @@
 #include "agent/summary.h"
 #include "agent/targets.h"
 #include "agent/terminal.h"
+#include "agent/watchdog.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/capture.h"
@@ -33,6 +34,7 @@ struct loop {
 	int epoll_fd, signal_fd, timer_fd;
 	uint64_t start_ns, now_ns, end_ns, window_end_ns, sweep_ns;
 	struct live live;
+	struct watchdog *watchdog;
 	bool table; /* shown while it runs; where there is no terminal, a line a window instead */
 	bool on_terminal;
 	bool stop, stopping;
@@ -174,6 +176,7 @@ static int step(struct loop *l)
 	if (count < 0)
 		return errno == EINTR ? 0 : -errno;
 	l->now_ns = clock_monotonic_ns();
+	watchdog_feed(l->watchdog, l->end_ns);
 	for (int i = 0; i < count; i++) {
 		if (events[i].data.fd == l->signal_fd)
 			on_signal(l);
@@ -188,9 +191,8 @@ static int step(struct loop *l)
 /* What the kernel side still holds, after the clocks were stopped. */
 static void drain(struct loop *l)
 {
-	for (int i = 0; i < RECORDS_LAST_MAX; i++)
-		if (capture_poll(l->s->capture) <= 0)
-			break;
+	for (int i = 0; i < RECORDS_LAST_MAX && capture_poll(l->s->capture) > 0; i++)
+		watchdog_feed(l->watchdog, l->end_ns);
 	l->table = false;
 	live_clear(&l->live);
 	end_window(l);
@@ -201,6 +203,8 @@ int loop_run(struct session *s)
 	struct loop l = {.s = s, .epoll_fd = -1, .signal_fd = -1, .timer_fd = -1};
 	int error = open_descriptors(&l);
 
+	if (!error)
+		error = watchdog_open(s->log, &l.watchdog);
 	if (error)
 		goto out;
 	l.table = options_is_local(s->options);
@@ -220,6 +224,7 @@ int loop_run(struct session *s)
 out:
 	if (error)
 		log_error(s->log, "event loop: %s", strerror(-error));
+	watchdog_close(l.watchdog);
 	close_descriptors(&l);
 	return error;
 }

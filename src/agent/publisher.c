@@ -191,7 +191,8 @@ bool publisher_finish(struct publisher *p, bool report)
 		log_error(p->log, "out of memory: nothing was kept");
 		return close_sender(p) && false;
 	}
-	for (size_t i = 0; i < p->options->output_count; i++) {
+	/* Where nothing was profiled, a file of an earlier run stays as it is. */
+	for (size_t i = 0; report && i < p->options->output_count; i++) {
 		const char *path = p->options->outputs[i];
 
 		on_stdout |= !strcmp(path, "-");

@@ -24,8 +24,8 @@ void publisher_add(struct publisher *p, struct profile *window);
 const struct profile *publisher_get_total(const struct publisher *p);
 /* Length of a window: short where a person watches, else as the options say. */
 uint64_t publisher_get_window_ns(const struct publisher *p);
-/* Writes files, prints the report when it is wanted at all and `report` is set, delivers what is
- * queued; false when any of it failed. */
+/* Writes files and prints the report (`report`: anything was profiled), delivers what is queued;
+ * false when any of it failed. */
 bool publisher_finish(struct publisher *p, bool report);
 void publisher_close(struct publisher *p);
 

@@ -112,8 +112,8 @@ static int print(const struct profile *p, struct report_options *report)
 	report->lines_max = report->span_id ? 30 : 5;
 	buffer_open(&text, REPORT_BYTES_MAX);
 	error = report_terminal(p, report, &text);
-	if (!error && fwrite(text.data, 1, text.size, stdout) != text.size)
-		error = -EIO;
+	if (!error && (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout)))
+		error = -errno;
 	buffer_close(&text);
 	return error;
 }

@@ -231,6 +231,7 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 	target->process = loaded->process;
 	target->binary = loaded->binary;
 	target->identity = loaded->identity;
+	target->window = 0; /* another resource than that of an image before */
 	error = attach(t, target);
 	if (error == -ESTALE) {
 		release(t, target);

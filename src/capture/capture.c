@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "spanprof.skel.h"
 
@@ -125,6 +126,13 @@ int capture_open(const struct capture_config *config, const struct capture_handl
 	error = registers_measure(c->bpf->progs.measure_registers);
 	if (error) {
 		preflight_explain(error, "cannot attach a uprobe", why, why_size);
+		goto out;
+	}
+	if (c->bpf->bss->own_tgid != (__u32)getpid()) {
+		snprintf(why, why_size,
+			 "running in a PID namespace of its own: processes have other numbers in "
+			 "the kernel; run it in the host's (hostPID: true, --pid=host)");
+		error = -ENOTSUP;
 		goto out;
 	}
 	error = goroutine_store_open(bpf_map__fd(c->bpf->maps.goroutines), &c->store);

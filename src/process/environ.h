@@ -7,7 +7,8 @@
 
 struct identity;
 
-#define ENVIRON_BYTES_MAX (256 << 10) /* of it read; what goes beyond is not looked at */
+/* Linux lets arguments and environment take 6 MiB; what goes beyond is not looked at. */
+#define ENVIRON_BYTES_MAX (6 << 20)
 
 /*
  * Sets the service's attributes from NUL-separated NAME=VALUE entries; others than

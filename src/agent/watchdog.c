@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread that looks twice a second; blocked reads of that kind end with the process. */
+#include "agent/watchdog.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#define LOOK_NS	    500000000l
+#define PATIENCE_NS 5000000000ull
+
+struct watchdog {
+	const struct log *log;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t stopping;
+	bool stop;
+	_Atomic uint64_t fed_ns, end_ns;
+};
+
+static bool told_to_end(const struct watchdog *w, uint64_t now_ns)
+{
+	uint64_t end_ns = atomic_load(&w->end_ns);
+	sigset_t pending;
+
+	if (end_ns && now_ns > end_ns + PATIENCE_NS)
+		return true;
+	return !sigpending(&pending) &&
+	       (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+		sigismember(&pending, SIGHUP));
+}
+
+static void *run(void *argument)
+{
+	struct watchdog *w = argument;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->stop) {
+		struct timespec until;
+		uint64_t now_ns;
+
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += LOOK_NS;
+		until.tv_sec += until.tv_nsec / 1000000000l;
+		until.tv_nsec %= 1000000000l;
+		pthread_cond_timedwait(&w->stopping, &w->lock, &until);
+		now_ns = clock_monotonic_ns();
+		if (w->stop || now_ns < atomic_load(&w->fed_ns) + PATIENCE_NS ||
+		    !told_to_end(w, now_ns))
+			continue;
+		log_error(w->log, "a read of a profiled process's memory or file does not return: "
+				  "ended without a report");
+		_exit(EXIT_FAILED);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+int watchdog_open(const struct log *log, struct watchdog **out)
+{
+	struct watchdog *w = calloc(1, sizeof(*w));
+	pthread_condattr_t monotonic;
+	int error;
+
+	*out = NULL;
+	if (!w)
+		return -ENOMEM;
+	w->log = log;
+	atomic_store(&w->fed_ns, clock_monotonic_ns());
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->stopping, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	error = -pthread_create(&w->thread, NULL, run, w);
+	if (error)
+		free(w);
+	else
+		*out = w;
+	return error;
+}
+
+void watchdog_close(struct watchdog *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_cond_signal(&w->stopping);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	pthread_mutex_destroy(&w->lock);
+	pthread_cond_destroy(&w->stopping);
+	free(w);
+}
+
+void watchdog_feed(struct watchdog *w, uint64_t end_ns)
+{
+	atomic_store(&w->end_ns, end_ns);
+	atomic_store(&w->fed_ns, clock_monotonic_ns());
+}
