@@ -29,6 +29,23 @@ struct signal_struct {
 	struct atomic_counter___kernel live;
 };
 
+struct super_block {
+	__u32 s_dev;
+};
+
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct linux_binprm {
+	struct file *file;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;

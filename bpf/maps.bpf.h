@@ -90,7 +90,7 @@ static __always_inline void count_event(enum event_count event)
 
 /* Tells the agent of a process. Unlike samples this wakes it: it has something to do. */
 static __always_inline bool announce(enum record_type type, __u32 pid, __u32 parent_pid,
-				     __u32 generation)
+				     __u32 generation, __u32 image_generation)
 {
 	struct process_record record = {
 		.header = {.type = type, .size_bytes = sizeof(record)},
@@ -98,6 +98,7 @@ static __always_inline bool announce(enum record_type type, __u32 pid, __u32 par
 		.pid = pid,
 		.parent_pid = parent_pid,
 		.generation = generation,
+		.image_generation = image_generation,
 	};
 
 	bpf_get_current_comm(record.comm, sizeof(record.comm));

@@ -3,14 +3,44 @@
 #include "maps.bpf.h"
 #include "kernel_types.h"
 
+/* Written by the agent before it starts a COMMAND; taken by exec. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16);
+	__type(key, struct target_image);
+	__type(value, struct target_process);
+} images SEC(".maps");
+
 static const struct target_process pending = {.flags = TARGET_PENDING};
 static const __u8 yes = 1;
 
 static __always_inline void announce_task(struct task_struct *task, enum record_type type,
-					  __u32 generation)
+					  __u32 generation, __u32 image_generation)
 {
 	announce(type, BPF_CORE_READ(task, tgid), BPF_CORE_READ(task, real_parent, tgid),
-		 generation);
+		 generation, image_generation);
+}
+
+/*
+ * Gives the process the image that the agent prepared for the file it runs now, once: another
+ * process of the same file needs a generation of its own. Returns the generation, 0 for none.
+ */
+static __always_inline __u32 take_prepared_image(__u32 tgid, struct linux_binprm *binprm)
+{
+	struct target_image key = {
+		.inode = BPF_CORE_READ(binprm, file, f_inode, i_ino),
+		.device = BPF_CORE_READ(binprm, file, f_inode, i_sb, s_dev),
+	};
+	struct target_process *image = bpf_map_lookup_elem(&images, &key);
+	__u32 generation;
+
+	if (!image)
+		return 0;
+	generation = image->generation;
+	if (bpf_map_update_elem(&processes, &tgid, image, BPF_ANY))
+		return 0;
+	bpf_map_delete_elem(&images, &key);
+	return generation;
 }
 
 /*
@@ -34,11 +64,14 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (void *)ctx->args[0];
 	__u32 tgid = BPF_CORE_READ(task, tgid), generation = forget_image(tgid);
 	bool follow = tunables.every_process || bpf_map_lookup_elem(&followed, &tgid);
+	__u32 image_generation = 0;
 
 	if (follow)
+		image_generation = take_prepared_image(tgid, (void *)ctx->args[2]);
+	if (follow && !image_generation)
 		bpf_map_update_elem(&processes, &tgid, &pending, BPF_ANY);
 	if (follow || generation)
-		announce_task(task, RECORD_EXEC, generation);
+		announce_task(task, RECORD_EXEC, generation, image_generation);
 	return 0;
 }
 
@@ -68,6 +101,6 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	generation = forget_image(tgid);
 	bpf_map_delete_elem(&followed, &tgid);
 	if (known)
-		announce_task(task, RECORD_EXIT, generation);
+		announce_task(task, RECORD_EXIT, generation, 0);
 	return 0;
 }

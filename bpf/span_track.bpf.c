@@ -73,7 +73,7 @@ static __always_inline void announce_first_span(struct target_process *target)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 
-	if (announce(RECORD_FIRST_SPAN, pid, 0, target->generation))
+	if (announce(RECORD_FIRST_SPAN, pid, 0, target->generation, 0))
 		target->flags |= TARGET_SPANS_SEEN;
 }
 

@@ -91,8 +91,8 @@ struct process_record {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u32 pid;
 	__u32 parent_pid;
-	__u32 generation; /* 0: not profiled until now */
-	__u32 reserved;
+	__u32 generation;	/* 0: not profiled until now */
+	__u32 image_generation; /* exec: of a prepared image that took its place; 0: none */
 	char comm[RECORD_COMM_MAX];
 };
 

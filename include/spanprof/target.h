@@ -58,6 +58,13 @@ struct target_process {
 	struct target_range top_frames[TARGET_TOP_FRAMES]; /* a whole stack ends in one of these */
 };
 
+/* An executable file, key of the `images` map. */
+struct target_image {
+	__u64 inode;
+	__u32 device; /* major << 20 | minor, as the kernel has it */
+	__u32 zero;
+};
+
 /* Tunables, set before the programs are loaded (read-only data of the BPF object). */
 struct target_tunables {
 	__u32 kernel_stacks; /* 1: record them */

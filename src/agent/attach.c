@@ -89,6 +89,15 @@ void attach_describe(const struct gobinary_info *info, uint64_t bias, uint32_t g
 	}
 }
 
+void attach_forget_addresses(struct target_process *description)
+{
+	description->span_type = 0;
+	description->text_start = description->text_end = 0;
+	memset(description->signal_entries, 0, sizeof(description->signal_entries));
+	memset(&description->signal_return, 0, sizeof(description->signal_return));
+	memset(description->top_frames, 0, sizeof(description->top_frames));
+}
+
 int attach_start(struct capture *c, const struct gobinary_info *info, pid_t pid, const char *path,
 		 int *probe, char *why, size_t why_size)
 {

@@ -14,6 +14,8 @@ struct target_process;
 
 void attach_describe(const struct gobinary_info *info, uint64_t bias, uint32_t generation,
 		     struct target_process *out);
+/* Of a position-independent executable that is not mapped yet: offsets stay, addresses go. */
+void attach_forget_addresses(struct target_process *description);
 /* The best start point the executable has; false: none. */
 bool attach_has_start(const struct gobinary_info *info);
 /* -ENOENT no such site. `pid` −1: every process that runs the file at `path`. */

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table by pid; every change of what is profiled passes through here. */
-#include "agent/targets.h"
+#include "agent/targets_private.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <spanprof/record.h>
-#include <spanprof/target.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <uthash.h>
 
-#include "agent/attach.h"
 #include "agent/binary_store.h"
 #include "agent/loader.h"
 #include "agent/options.h"
@@ -20,33 +14,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/capture.h"
-#include "gobinary/block_cache.h"
 #include "gobinary/gobinary.h"
-#include "process/discovery.h"
 #include "process/process.h"
 #include "symbolize/symbolize.h"
 
 #define TARGETS_MAX	 4096	       /* as many as the kernel's table holds */
 #define EXPLAIN_AFTER_NS 3500000000ull /* with a sweep to wait for: within 5 s of the start */
-
-struct entry {
-	struct target target;
-	uint64_t request; /* of the loader, the last: answers to others are of an older image */
-	bool explained;
-	UT_hash_handle hh; /* by target.pid */
-};
-
-struct targets {
-	struct targets_config config;
-	struct entry *entries;
-	uint32_t next_generation;
-	uint64_t last_request;
-	size_t refused, adopted;
-	uint64_t opened_ns;
-	bool explained;		 /* that nothing was found */
-	bool shared_probes;	 /* attached for all processes of a file, not for one */
-	struct binary *prepared; /* the COMMAND's, probed before it runs */
-};
 
 int targets_open(const struct targets_config *config, struct targets **out)
 {
@@ -97,6 +70,8 @@ static void release(struct targets *t, struct target *target)
 
 static void drop(struct targets *t, struct entry *e)
 {
+	if (e->prepared)
+		capture_forget_process(t->config.capture, e->target.pid, e->prepared);
 	release(t, &e->target);
 	HASH_DEL(t->entries, e);
 	free(e);
@@ -141,73 +116,6 @@ int targets_add(struct targets *t, pid_t pid, bool named)
 	return request(t, e);
 }
 
-/*
- * The executable, opened anew: -ESTALE when it is not the one that was read. Probes are attached
- * by this descriptor's name: an exec in between must not bring them into another program.
- */
-static int open_executable(const struct target *target)
-{
-	int fd = process_open_executable(target->process);
-
-	if (fd >= 0 && !binary_is_file(target->binary, fd)) {
-		close(fd);
-		return -ESTALE;
-	}
-	return fd;
-}
-
-static void attach_probes(struct targets *t, struct target *target, const char *link)
-{
-	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
-	int *probe = t->shared_probes ? &target->binary->start_probe : &target->start_probe;
-	pid_t pid = t->shared_probes ? -1 : target->pid;
-	char why[256];
-	int error;
-
-	if (!t->config.options->probes || !attach_has_start(info) || *probe >= 0)
-		return;
-	if (!target->named && discovery_is_system_daemon(process_get_executable(target->process)))
-		return;
-	error = attach_start(t->config.capture, info, pid, link, probe, why, sizeof(why));
-	if (error)
-		log_warn(t->config.log, "pid %d: spans are not followed: %s", target->pid, why);
-}
-
-static int attach(struct targets *t, struct target *target)
-{
-	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
-	struct target_process description;
-	char link[64];
-	int error, fd;
-
-	error = process_get_load_bias(target->process, target->binary->first_segment_address,
-				      &target->bias);
-	if (error)
-		return error;
-	target->generation = ++t->next_generation;
-	if (!target->binary->profiled++)
-		gobinary_set_cache(target->binary->go, t->config.cache);
-	target->attached_ns = clock_monotonic_ns();
-	error = symbolizer_add_image(t->config.symbolizer, target->generation, target->process,
-				     target->binary->go, target->bias);
-	if (error)
-		return error;
-	attach_describe(info, target->bias, target->generation, &description);
-	if (!t->config.options->probes)
-		description.flags &= ~TARGET_SPANS;
-	error = capture_set_process(t->config.capture, target->pid, &description);
-	if (error)
-		return error;
-	/* An exec from here on is announced; one before shows by the file. */
-	fd = open_executable(target);
-	if (fd < 0)
-		return fd;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	attach_probes(t, target, link);
-	close(fd);
-	return process_is_alive(target->process) ? 0 : -ESRCH;
-}
-
 struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 {
 	struct entry *e = find(t, loaded->pid);
@@ -232,7 +140,7 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 	target->binary = loaded->binary;
 	target->identity = loaded->identity;
 	target->window = 0; /* another resource than that of an image before */
-	error = attach(t, target);
+	error = target_attach(t, e);
 	if (error == -ESTALE) {
 		release(t, target);
 		error = request(t, e);
@@ -249,6 +157,8 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 		return NULL;
 	}
 	t->adopted++;
+	if (e->first_span)
+		target_attach_newproc(t, target);
 	target_announce(t->config.log, target);
 	return target;
 }
@@ -259,10 +169,17 @@ void targets_on_exec(struct targets *t, const struct process_record *record)
 	int error;
 
 	if (e) {
+		if (e->prepared)
+			capture_forget_process(t->config.capture, e->target.pid, e->prepared);
 		release(t, &e->target);
 		error = request(t, e);
 	} else {
 		error = targets_add(t, record->pid, false);
+		e = find(t, record->pid);
+	}
+	if (e) {
+		e->prepared = record->image_generation;
+		e->first_span = false;
 	}
 	if (error)
 		log_warn(t->config.log, "pid %d: not profiled: too many processes", record->pid);
@@ -283,58 +200,14 @@ struct target *targets_find(struct targets *t, pid_t pid, uint32_t generation)
 	return e && (!generation || e->target.generation == generation) ? &e->target : NULL;
 }
 
-static void attach_newproc_probe(struct targets *t, struct target *target)
-{
-	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
-	int *probe = t->shared_probes ? &target->binary->newproc_probe : &target->newproc_probe;
-	char link[64], why[256] = "no such probe point in this Go version";
-	int fd;
-
-	target->spans_seen = true;
-	if (*probe >= 0)
-		return;
-	fd = open_executable(target);
-	if (fd < 0)
-		return; /* its exec or exit is yet to be announced */
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (attach_newproc(t->config.capture, info, t->shared_probes ? -1 : target->pid, link,
-			   probe, why, sizeof(why)))
-		log_warn(t->config.log,
-			 "pid %d: goroutines do not inherit their creator's span: %s", target->pid,
-			 why);
-	close(fd);
-}
-
 void targets_on_first_span(struct targets *t, const struct process_record *record)
 {
-	struct target *target = targets_find(t, record->pid, record->generation);
+	struct entry *e = find(t, record->pid);
 
-	if (target && target->generation)
-		attach_newproc_probe(t, target);
-}
-
-void targets_prepare(struct targets *t, const char *program)
-{
-	struct block_cache *cache = NULL;
-	struct binary *binary;
-	char link[64], why[256];
-	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0 || !t->config.options->probes)
-		goto out;
-	if (block_cache_open(1 << 20, &cache) ||
-	    binary_store_get(t->config.store, fd, cache, &t->prepared) || !t->prepared->go)
-		goto out;
-	binary = t->prepared;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (attach_has_start(gobinary_get_info(binary->go)) && binary->start_probe < 0 &&
-	    attach_start(t->config.capture, gobinary_get_info(binary->go), -1, link,
-			 &binary->start_probe, why, sizeof(why)))
-		log_warn(t->config.log, "%s: spans are not followed: %s", program, why);
-out:
-	block_cache_close(cache);
-	if (fd >= 0)
-		close(fd);
+	if (e && e->target.generation == record->generation)
+		target_attach_newproc(t, &e->target);
+	else if (e && e->prepared == record->generation)
+		e->first_span = true;
 }
 
 void targets_explain(struct targets *t, uint64_t now_ns)

@@ -191,6 +191,15 @@ int capture_set_process(struct capture *c, pid_t pid, const struct target_proces
 	return error;
 }
 
+int capture_prepare_image(struct capture *c, const struct target_image *image,
+			  const struct target_process *target)
+{
+	int error = bpf_map__update_elem(c->bpf->maps.images, image, sizeof(*image), target,
+					 sizeof(*target), BPF_ANY);
+
+	return error ? error : goroutine_store_add(c->store, target->generation);
+}
+
 static bool find_process(struct capture *c, pid_t pid, struct target_process *known)
 {
 	__u32 key = pid;

@@ -53,6 +53,12 @@ void capture_close(struct capture *c);
 
 /* A process's image becomes known (or changes); its goroutines start empty. */
 int capture_set_process(struct capture *c, pid_t pid, const struct target_process *target);
+/*
+ * The next exec of this file by a followed process gets `target` at once, without waiting for
+ * capture_set_process; the exec's record tells its generation.
+ */
+int capture_prepare_image(struct capture *c, const struct target_image *image,
+			  const struct target_process *target);
 void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation);
 /* Exec and exit of this process and of all its descendants are announced from here on. */
 int capture_follow(struct capture *c, pid_t pid);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From an executable that was read to probes in it, if it still runs. */
+#include "agent/targets_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spanprof/target.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "agent/attach.h"
+#include "agent/binary_store.h"
+#include "agent/options.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/capture.h"
+#include "gobinary/block_cache.h"
+#include "gobinary/gobinary.h"
+#include "process/discovery.h"
+#include "process/process.h"
+#include "symbolize/symbolize.h"
+
+/*
+ * The executable, opened anew: -ESTALE when it is not the one that was read. Probes are attached
+ * by this descriptor's name: an exec in between must not bring them into another program.
+ */
+static int open_executable(const struct target *target)
+{
+	int fd = process_open_executable(target->process);
+
+	if (fd >= 0 && !binary_is_file(target->binary, fd)) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static void attach_probes(struct targets *t, struct target *target, const char *link)
+{
+	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
+	int *probe = t->shared_probes ? &target->binary->start_probe : &target->start_probe;
+	pid_t pid = t->shared_probes ? -1 : target->pid;
+	char why[256];
+	int error;
+
+	if (!t->config.options->probes || !attach_has_start(info) || *probe >= 0)
+		return;
+	if (!target->named && discovery_is_system_daemon(process_get_executable(target->process)))
+		return;
+	error = attach_start(t->config.capture, info, pid, link, probe, why, sizeof(why));
+	if (error)
+		log_warn(t->config.log, "pid %d: spans are not followed: %s", target->pid, why);
+}
+
+int target_attach(struct targets *t, struct entry *e)
+{
+	struct target *target = &e->target;
+	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
+	struct target_process description;
+	char link[64];
+	int error, fd;
+
+	error = process_get_load_bias(target->process, target->binary->first_segment_address,
+				      &target->bias);
+	if (error)
+		return error;
+	target->generation = e->prepared ? e->prepared : ++t->next_generation;
+	e->prepared = 0;
+	if (!target->binary->profiled++)
+		gobinary_set_cache(target->binary->go, t->config.cache);
+	target->attached_ns = clock_monotonic_ns();
+	error = symbolizer_add_image(t->config.symbolizer, target->generation, target->process,
+				     target->binary->go, target->bias);
+	if (error)
+		return error;
+	attach_describe(info, target->bias, target->generation, &description);
+	if (!t->config.options->probes)
+		description.flags &= ~TARGET_SPANS;
+	if (e->first_span)
+		description.flags |= TARGET_SPANS_SEEN;
+	error = capture_set_process(t->config.capture, target->pid, &description);
+	if (error)
+		return error;
+	/* An exec from here on is announced; one before shows by the file. */
+	fd = open_executable(target);
+	if (fd < 0)
+		return fd;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	attach_probes(t, target, link);
+	close(fd);
+	return process_is_alive(target->process) ? 0 : -ESRCH;
+}
+
+void target_attach_newproc(struct targets *t, struct target *target)
+{
+	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
+	int *probe = t->shared_probes ? &target->binary->newproc_probe : &target->newproc_probe;
+	char link[64], why[256] = "no such probe point in this Go version";
+	int fd;
+
+	target->spans_seen = true;
+	if (*probe >= 0)
+		return;
+	fd = open_executable(target);
+	if (fd < 0)
+		return; /* its exec or exit is yet to be announced */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (attach_newproc(t->config.capture, info, t->shared_probes ? -1 : target->pid, link,
+			   probe, why, sizeof(why)))
+		log_warn(t->config.log,
+			 "pid %d: goroutines do not inherit their creator's span: %s", target->pid,
+			 why);
+	close(fd);
+}
+
+/* So that the first spans of the COMMAND are seen: its image is known before it runs. */
+static void prepare_image(struct targets *t, int fd)
+{
+	const struct gobinary_info *info = gobinary_get_info(t->prepared->go);
+	struct target_process description;
+	struct target_image image = {0};
+	struct stat status;
+
+	if (fstat(fd, &status))
+		return;
+	image.inode = status.st_ino;
+	image.device = major(status.st_dev) << 20 | minor(status.st_dev);
+	attach_describe(info, 0, ++t->next_generation, &description);
+	if (info->pie)
+		attach_forget_addresses(&description);
+	capture_prepare_image(t->config.capture, &image, &description);
+}
+
+void targets_prepare(struct targets *t, const char *program)
+{
+	struct block_cache *cache = NULL;
+	struct binary *binary;
+	char link[64], why[256];
+	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 || !t->config.options->probes)
+		goto out;
+	if (block_cache_open(1 << 20, &cache) ||
+	    binary_store_get(t->config.store, fd, cache, &t->prepared) || !t->prepared->go)
+		goto out;
+	binary = t->prepared;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	prepare_image(t, fd);
+	if (attach_has_start(gobinary_get_info(binary->go)) && binary->start_probe < 0 &&
+	    attach_start(t->config.capture, gobinary_get_info(binary->go), -1, link,
+			 &binary->start_probe, why, sizeof(why)))
+		log_warn(t->config.log, "%s: spans are not followed: %s", program, why);
+out:
+	block_cache_close(cache);
+	if (fd >= 0)
+		close(fd);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to targets: the table, and what attaches one of its entries. */
+#ifndef AGENT_TARGETS_PRIVATE_H
+#define AGENT_TARGETS_PRIVATE_H
+
+#include <uthash.h>
+
+#include "agent/targets.h"
+
+struct entry {
+	struct target target;
+	uint64_t request;  /* of the loader, the last: answers to others are of an older image */
+	uint32_t prepared; /* generation that exec gave the image already; 0: none */
+	bool first_span;   /* announced before the image was read */
+	bool explained;
+	UT_hash_handle hh; /* by target.pid */
+};
+
+struct targets {
+	struct targets_config config;
+	struct entry *entries;
+	uint32_t next_generation;
+	uint64_t last_request;
+	size_t refused, adopted;
+	uint64_t opened_ns;
+	bool explained;		 /* that nothing was found */
+	bool shared_probes;	 /* attached for all processes of a file, not for one */
+	struct binary *prepared; /* the COMMAND's, probed before it runs */
+};
+
+/*
+ * Attaches what the loader read: describes the process to the kernel side, then sets probes.
+ * -ESTALE when it meanwhile runs another file.
+ */
+int target_attach(struct targets *t, struct entry *e);
+/* The probe on the `go` statement, once spans start in the process. */
+void target_attach_newproc(struct targets *t, struct target *target);
+
+#endif
