@@ -213,6 +213,28 @@ executables()
 	kill -0 "$target" || fail 'the target is gone'
 }
 
+# Descriptors 0 to 2 closed: what is opened next is not taken for the log or the report.
+closed_descriptors()
+{
+	e2e_case='closed descriptors: '
+	rm -f "$work/survived"
+	"$spanprof" -o "$work/closed.otlp" -- sh -c "sleep 1; : >'$work/survived'" >&- 2>&- || :
+	[ -e "$work/survived" ] || fail 'the command was ended'
+	start "$work/plain"
+	"$spanprof" -p "$target" -d 1 -o "$work/closed.jsonl" <&- >&- 2>&- || fail "exit status $?"
+	expect 'lines that are no sample' "$(grep -cv '^{"time_ns":' "$work/closed.jsonl")" 0
+	end "$target" || :
+	e2e_case=
+}
+
+# What an earlier run wrote stays when nothing could be profiled.
+earlier_file()
+{
+	echo earlier >"$work/earlier.otlp"
+	says 1 'no such process' "$spanprof" -p 4194304 -o "$work/earlier.otlp"
+	expect 'earlier file' "$(cat "$work/earlier.otlp")" earlier
+}
+
 go_build tests/targets/plain "$work/plain"
 (cd tests/targets/plain && go build -o "$work/sdk" ./sdk)
 options
@@ -221,4 +243,7 @@ permissions
 surroundings
 outputs
 executables
+closed_descriptors
+earlier_file
+says 1 'PID namespace of its own' unshare -pf --mount-proc "$spanprof" -p 1
 verdict
