@@ -64,7 +64,8 @@ func (b *bench) main(names []string) error {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, children := withChildren(ctx)
+	defer func() { stop(); children.Wait() }() // leave nothing running, whatever went wrong
 	if b.work, err = os.MkdirTemp("", "spanprof-bench-"); err != nil {
 		return err
 	}

@@ -20,6 +20,14 @@ import (
 
 const startLimit = 30 * time.Second
 
+// childrenKey leads to the WaitGroup of all children in the context that they end with.
+type childrenKey struct{}
+
+func withChildren(ctx context.Context) (context.Context, *sync.WaitGroup) {
+	children := new(sync.WaitGroup)
+	return context.WithValue(ctx, childrenKey{}, children), children
+}
+
 // line is one of a program's output, with when it came.
 type line struct {
 	text string
@@ -37,6 +45,15 @@ type program struct {
 
 	mutex sync.Mutex
 	all   []line
+}
+
+// watch reads what a started child prints, until it has ended.
+func (p *program) watch(ctx context.Context, reader io.ReadCloser) {
+	if children, found := ctx.Value(childrenKey{}).(*sync.WaitGroup); found {
+		children.Go(func() { p.read(reader) })
+		return
+	}
+	go p.read(reader)
 }
 
 // launch starts a child that ends with ctx. Its lines are kept, and passed on while there is room.
@@ -57,7 +74,7 @@ func launch(ctx context.Context, name string, arguments ...string) (*program, er
 		reader.Close()
 		return nil, err
 	}
-	go p.read(reader)
+	p.watch(ctx, reader)
 	return p, nil
 }
 

@@ -62,6 +62,6 @@ func launchOnTerminal(ctx context.Context, name string, arguments ...string) (*p
 		master.Close()
 		return nil, err
 	}
-	go p.read(master) // ends with EIO when the child has closed its side
+	p.watch(ctx, master) // ends with EIO when the child has closed its side
 	return p, nil
 }
