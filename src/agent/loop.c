@@ -212,9 +212,10 @@ int loop_run(struct session *s)
 	l.start_ns = l.now_ns = clock_monotonic_ns();
 	if (s->options->duration_ns)
 		l.end_ns = l.now_ns + s->options->duration_ns;
-	/* A random first window, so that many agents do not send all at once. */
+	/* The first window is a short one: something is to be seen within a second. Its length is
+	 * by chance, so that many agents do not send all at once. */
 	l.window_end_ns =
-		l.now_ns + publisher_get_window_ns(s->publisher) * (50 + random() % 50) / 100;
+		l.now_ns + publisher_get_window_ns(s->publisher) * (10 + random() % 40) / 100;
 	while (!l.stop && !error)
 		error = step(&l);
 	capture_stop(s->capture);
