@@ -78,8 +78,7 @@ static int temporary_name(const char *path, char *name, size_t size)
 	return length < 0 || (size_t)length >= size ? -ENAMETOOLONG : 0;
 }
 
-/* A new file beside `path`, ours alone to read. */
-static int open_temporary(const char *path, char *name, size_t size)
+int output_open_temporary(const char *path, char *name, size_t size)
 {
 	int fd, error = temporary_name(path, name, size);
 
@@ -113,7 +112,7 @@ int output_check(const char *path, char *why, size_t why_size)
 		return 0;
 	if (!stat(path, &status) && S_ISDIR(status.st_mode))
 		return explain(-EISDIR, path, why, why_size);
-	fd = open_temporary(path, name, sizeof(name));
+	fd = output_open_temporary(path, name, sizeof(name));
 	if (fd < 0)
 		return explain(fd, path, why, why_size);
 	close(fd);
@@ -143,7 +142,7 @@ static int write_file(const char *path, const struct buffer *bytes)
 
 	if (!strcmp(path, "-"))
 		return write_all(STDOUT_FILENO, bytes->data, bytes->size);
-	fd = open_temporary(path, name, sizeof(name));
+	fd = output_open_temporary(path, name, sizeof(name));
 	if (fd < 0)
 		return fd;
 	error = write_all(fd, bytes->data, bytes->size);

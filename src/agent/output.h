@@ -16,6 +16,11 @@ bool output_is_sample_log(const char *path); /* .jsonl: written sample by sample
  * with one line in `why`.
  */
 int output_check(const char *path, char *why, size_t why_size);
+/*
+ * A new file beside `path`, to be renamed to it: mode 0600, owned by SUDO_UID when set. Its name
+ * goes to `name`. A descriptor for the caller to close, or a negative errno.
+ */
+int output_open_temporary(const char *path, char *name, size_t size);
 /* Encodes and writes; mode 0600, owned by SUDO_UID when set. Errors as above. */
 int output_write(const char *path, const struct profile *p, char *why, size_t why_size);
 

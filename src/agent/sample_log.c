@@ -3,7 +3,6 @@
 #include "agent/sample_log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <spanprof/record.h>
 #include <stdint.h>
@@ -12,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/invoker.h"
+#include "agent/output.h"
 #include "base/location.h"
 
 struct sample_log {
@@ -25,28 +24,22 @@ struct sample_log {
 int sample_log_open(const char *path, struct sample_log **out)
 {
 	struct sample_log *l = calloc(1, sizeof(*l));
-	int fd, length, error;
+	int fd, error;
 
 	*out = NULL;
 	if (!l)
 		return -ENOMEM;
 	snprintf(l->path, sizeof(l->path), "%s", path);
-	length = snprintf(l->temporary, sizeof(l->temporary), "%s.XXXXXX", path);
-	if (length < 0 || (size_t)length >= sizeof(l->temporary)) {
+	fd = output_open_temporary(path, l->temporary, sizeof(l->temporary));
+	if (fd < 0) {
 		free(l);
-		return -ENAMETOOLONG;
+		return fd;
 	}
-	fd = mkostemp(l->temporary, O_CLOEXEC);
-	error = fd < 0 ? -errno : invoker_give(fd);
-	if (!error) {
-		l->file = fdopen(fd, "w");
-		error = l->file ? 0 : -errno;
-	}
-	if (error) {
-		if (fd >= 0) {
-			close(fd);
-			unlink(l->temporary);
-		}
+	l->file = fdopen(fd, "w");
+	if (!l->file) {
+		error = -errno;
+		close(fd);
+		unlink(l->temporary);
 		free(l);
 		return error;
 	}
