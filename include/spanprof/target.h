@@ -39,8 +39,6 @@ struct target_process {
 	__u16 g_sched_bp;
 	__u16 g_syscall_sp;
 	__u16 g_syscall_pc;
-	__u16 m_g0;
-	__u16 m_gsignal;
 	__u16 m_curg;
 	__u16 span_context;	/* recordingSpan.spanContext: trace ID, span ID, flags */
 	__u16 span_end_time;	/* recordingSpan.endTime: zero while the span is open */
@@ -114,6 +112,6 @@ struct target_counters {
 	__u64 events[EVENT_COUNT];
 };
 
-_Static_assert(sizeof(struct target_process) == 256, "layout shared with BPF");
+_Static_assert(sizeof(struct target_process) == 248, "layout shared with BPF");
 
 #endif

@@ -22,8 +22,6 @@ static void describe_runtime(const struct gobinary_info *info, struct target_pro
 	out->g_sched_bp = r->g_sched_bp;
 	out->g_syscall_sp = r->g_syscall_sp;
 	out->g_syscall_pc = r->g_syscall_pc;
-	out->m_g0 = r->m_g0;
-	out->m_gsignal = r->m_gsignal;
 	out->m_curg = r->m_curg;
 }
 

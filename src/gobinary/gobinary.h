@@ -28,7 +28,7 @@ struct go_runtime_offsets {
 	uint16_t g_m, g_goid, g_stack_hi;
 	uint16_t g_sched_sp, g_sched_pc, g_sched_bp;
 	uint16_t g_syscall_sp, g_syscall_pc;
-	uint16_t m_g0, m_gsignal, m_curg;
+	uint16_t m_curg;
 };
 
 struct go_span_offsets {

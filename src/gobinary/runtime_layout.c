@@ -21,7 +21,6 @@ static const struct {
 	  .g_sched_bp = 96,
 	  .g_syscall_sp = 104,
 	  .g_syscall_pc = 112,
-	  .m_gsignal = 72,
 	  .m_curg = 184}},
 	{23,
 	 {.g_m = 48,
@@ -32,7 +31,6 @@ static const struct {
 	  .g_sched_bp = 104,
 	  .g_syscall_sp = 112,
 	  .g_syscall_pc = 120,
-	  .m_gsignal = 80,
 	  .m_curg = 192}},
 	{0,
 	 {.g_m = 48,
@@ -43,7 +41,6 @@ static const struct {
 	  .g_sched_bp = 104,
 	  .g_syscall_sp = 112,
 	  .g_syscall_pc = 120,
-	  .m_gsignal = 80,
 	  .m_curg = 192}},
 };
 /* Beyond this minor the newest row is a guess. */
@@ -81,8 +78,6 @@ static int from_rtypes(struct elf_image *image, uint64_t g, uint64_t m,
 		{g, "sched", "bp", &out->g_sched_bp},
 		{g, "syscallsp", NULL, &out->g_syscall_sp},
 		{g, "syscallpc", NULL, &out->g_syscall_pc},
-		{m, "g0", NULL, &out->m_g0},
-		{m, "gsignal", NULL, &out->m_gsignal},
 		{m, "curg", NULL, &out->m_curg},
 	};
 	int err = 0;

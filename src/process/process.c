@@ -185,11 +185,6 @@ int process_open_executable(const struct process *p)
 	return fd == -ENOENT ? -ESRCH : fd;
 }
 
-void process_get_executable_link(const struct process *p, char *path, size_t size)
-{
-	snprintf(path, size, "/proc/%d/exe", p->pid);
-}
-
 bool process_is_alive(const struct process *p)
 {
 	struct pollfd poll_fd = {.fd = p->pidfd, .events = POLLIN};

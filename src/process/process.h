@@ -31,8 +31,6 @@ const char *process_get_executable(
 	const struct process *p); /* target of exe, cleaned; "" unknown */
 /* Descriptor of /proc/PID/exe, opened read-only for the caller to close. Regular files only. */
 int process_open_executable(const struct process *p);
-/* A path that uprobe attach can open: /proc/PID/exe. */
-void process_get_executable_link(const struct process *p, char *path, size_t size);
 /* True while the same process (pid and start time) still runs. */
 bool process_is_alive(const struct process *p);
 

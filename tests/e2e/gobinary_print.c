@@ -55,8 +55,7 @@ static void print_offsets(const struct gobinary_info *i)
 	       r->g_sched_sp, r->g_sched_pc, r->g_sched_bp);
 	printf("runtime.g_syscall_sp=%d\nruntime.g_syscall_pc=%d\n", r->g_syscall_sp,
 	       r->g_syscall_pc);
-	printf("runtime.m_g0=%d\nruntime.m_gsignal=%d\nruntime.m_curg=%d\n", r->m_g0, r->m_gsignal,
-	       r->m_curg);
+	printf("runtime.m_curg=%d\n", r->m_curg);
 	printf("span.context=%d\nspan.end_time=%d\nspan.name=%d\n", s->context, s->end_time,
 	       s->name);
 	printf("span.context_trace_id=%d\nspan.context_span_id=%d\nspan.context_flags=%d\n",

@@ -58,8 +58,6 @@ static inline struct target_process fake_target(uint32_t generation)
 		.g_sched_bp = offsetof(struct fake_g, sched_bp),
 		.g_syscall_sp = offsetof(struct fake_g, syscall_sp),
 		.g_syscall_pc = offsetof(struct fake_g, syscall_pc),
-		.m_g0 = offsetof(struct fake_m, g0),
-		.m_gsignal = offsetof(struct fake_m, gsignal),
 		.m_curg = offsetof(struct fake_m, curg),
 		.span_context = offsetof(struct fake_span, context),
 		.span_end_time = offsetof(struct fake_span, end_wall),

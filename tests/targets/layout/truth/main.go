@@ -27,8 +27,6 @@ var offsets = map[string][]string{
 	"runtime.g_sched_bp":    {"runtime.g", "sched", "bp"},
 	"runtime.g_syscall_sp":  {"runtime.g", "syscallsp"},
 	"runtime.g_syscall_pc":  {"runtime.g", "syscallpc"},
-	"runtime.m_g0":          {"runtime.m", "g0"},
-	"runtime.m_gsignal":     {"runtime.m", "gsignal"},
 	"runtime.m_curg":        {"runtime.m", "curg"},
 	"span.context":          {sdk + "recordingSpan", "spanContext"},
 	"span.end_time":         {sdk + "recordingSpan", "endTime"},
