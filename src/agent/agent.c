@@ -219,11 +219,12 @@ static void close_session(struct session *s)
 	symbolizer_close(s->symbolizer);
 	block_cache_close(s->cache);
 	publisher_close(s->publisher);
+	sample_log_close(s->sample_log);
 }
 
 static void finish(struct session *s)
 {
-	int error;
+	int error = 0;
 
 	summary_log(s);
 	/* Named processes that could not be profiled have been told one by one. */
@@ -231,11 +232,11 @@ static void finish(struct session *s)
 		log_error(s->log, "nothing was profiled: no %s", targets_wanted(s->targets));
 		s->failed = true;
 	}
-	/* No empty report. */
+	/* No empty report, and no file in the place of an earlier one. */
 	if (!publisher_finish(s->publisher, targets_adopted(s->targets) > 0))
 		s->failed = true;
-	error = sample_log_close(s->sample_log);
-	s->sample_log = NULL;
+	if (s->sample_log && targets_adopted(s->targets))
+		error = sample_log_commit(s->sample_log);
 	if (error) {
 		log_error(s->log, "cannot write the .jsonl file: %s", strerror(-error));
 		s->failed = true;
@@ -298,7 +299,6 @@ int agent_run(const struct options *options, const struct log *log)
 		error = start(&s, why, sizeof(why));
 	if (error) {
 		log_error(log, "%s", why);
-		sample_log_close(s.sample_log);
 	} else {
 		error = loop_run(&s);
 		finish(&s);

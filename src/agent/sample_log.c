@@ -18,7 +18,7 @@ struct sample_log {
 	FILE *file;
 	int error; /* the first of writing: stdio only keeps that there was one */
 	char path[PATH_MAX];
-	char temporary[PATH_MAX];
+	char temporary[PATH_MAX]; /* "" once it is in place */
 };
 
 int sample_log_open(const char *path, struct sample_log **out)
@@ -111,19 +111,27 @@ void sample_log_add(struct sample_log *l, const struct sample_record *sample,
 		l->error = errno ? -errno : -EIO;
 }
 
-int sample_log_close(struct sample_log *l)
+int sample_log_commit(struct sample_log *l)
 {
-	int error;
+	int error = l->error;
 
-	if (!l)
-		return 0;
-	error = l->error;
 	if (fclose(l->file) && !error)
 		error = -errno;
+	l->file = NULL;
 	if (!error && rename(l->temporary, l->path))
 		error = -errno;
-	if (error)
+	if (!error)
+		l->temporary[0] = '\0';
+	return error;
+}
+
+void sample_log_close(struct sample_log *l)
+{
+	if (!l)
+		return;
+	if (l->file)
+		fclose(l->file);
+	if (l->temporary[0])
 		unlink(l->temporary);
 	free(l);
-	return error;
 }

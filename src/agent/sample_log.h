@@ -10,11 +10,13 @@ struct location;
 struct sample_log;
 struct sample_record;
 
-/* Written beside `path` and put in place by sample_log_close. */
+/* Written beside `path`; a negative errno when it cannot be. */
 int sample_log_open(const char *path, struct sample_log **out);
 void sample_log_add(struct sample_log *l, const struct sample_record *sample,
 		    const struct location *const *locations, size_t count, bool truncated);
-/* 0 or the first error of writing; the file is then not there. */
-int sample_log_close(struct sample_log *l);
+/* Puts it in place, whole. 0 or the first error of writing; `path` is then as it was. */
+int sample_log_commit(struct sample_log *l);
+/* Without a commit nothing stays. */
+void sample_log_close(struct sample_log *l);
 
 #endif

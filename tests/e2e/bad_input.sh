@@ -230,9 +230,13 @@ closed_descriptors()
 # What an earlier run wrote stays when nothing could be profiled.
 earlier_file()
 {
-	echo earlier >"$work/earlier.otlp"
-	says 1 'no such process' "$spanprof" -p 4194304 -o "$work/earlier.otlp"
-	expect 'earlier file' "$(cat "$work/earlier.otlp")" earlier
+	for name in earlier.otlp earlier.jsonl; do
+		echo earlier >"$work/$name"
+		says 1 'no such process' "$spanprof" -p 4194304 -o "$work/$name"
+		says 1 'nothing was profiled' "$spanprof" -o "$work/$name" -- true
+		expect "$name" "$(cat "$work/$name")" earlier
+	done
+	expect 'files beside them' "$(find "$work" -name 'earlier.*.*' | wc -l)" 0
 }
 
 go_build tests/targets/plain "$work/plain"

@@ -51,6 +51,12 @@ run_it()
 	exec env --default-signal=INT "$spanprof" "$@" >"$work/out" 2>"$work/log"
 }
 
+# Not before: the shell has it ignore SIGINT until env ends that.
+is_running()
+{
+	read -r comm <"/proc/$1/comm" && [ "$comm" = spanprof ]
+}
+
 once()
 {
 	signal=$(shuf -n 1 -e INT TERM KILL)
@@ -59,6 +65,7 @@ once()
 	run_it "$1" &
 	profiler=$!
 	child "$profiler"
+	until is_running "$profiler"; do :; done
 	sleep "$delay"
 	e2e_case="$1: $signal after $delay s: "
 	began=$(date +%s.%N)
