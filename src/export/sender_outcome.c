@@ -32,12 +32,14 @@ static bool is_permanent(CURLcode rc)
 
 /*
  * Bytes came that are no HTTP/1: libcurl calls them HTTP/0.9 (a gRPC server greets with an HTTP/2
- * SETTINGS frame at once) or a weird reply.
+ * SETTINGS frame at once) or a weird reply. CURLE_HTTP2 and CURLE_HTTP2_STREAM are not among them:
+ * HTTP/2 is spoken only where TLS agreed on it (sender_http.c), so they are faults of a connection,
+ * as when a proxy restarts.
  */
 static bool is_not_http(CURLcode rc)
 {
 	return rc == CURLE_UNSUPPORTED_PROTOCOL || rc == CURLE_WEIRD_SERVER_REPLY ||
-	       rc == CURLE_HTTP2 || rc == CURLE_HTTP2_STREAM || rc == CURLE_BAD_CONTENT_ENCODING;
+	       rc == CURLE_BAD_CONTENT_ENCODING;
 }
 
 static bool is_type(const char *content_type, const char *wanted)

@@ -124,7 +124,10 @@ static void verdicts(void **state)
 		{CURLE_RECV_ERROR, 0, NULL, "", SENDER_RETRY, false},
 		{CURLE_PEER_FAILED_VERIFICATION, 0, NULL, "", SENDER_REFUSED, false},
 		{CURLE_UNSUPPORTED_PROTOCOL, 0, NULL, "", SENDER_REFUSED, true},
-		{CURLE_HTTP2, 0, NULL, "", SENDER_REFUSED, true},
+		{CURLE_WEIRD_SERVER_REPLY, 0, NULL, "", SENDER_REFUSED, true},
+		/* Of a connection whose TLS agreed on HTTP/2: its other end restarts. */
+		{CURLE_HTTP2, 0, NULL, "", SENDER_RETRY, false},
+		{CURLE_HTTP2_STREAM, 0, NULL, "", SENDER_RETRY, false},
 	};
 	struct sender_outcome out;
 	size_t i;
@@ -154,7 +157,7 @@ static void words(void **state)
 	assert_string_equal(out.reason, "HTTP 400: no\xef\xbf\xbd!");
 	out = judge(CURLE_OK, 307, "text/html", 0, "<html>");
 	assert_string_equal(out.reason, "HTTP 307 (redirects are not followed)");
-	out = judge(CURLE_HTTP2, 0, NULL, 0, "");
+	out = judge(CURLE_UNSUPPORTED_PROTOCOL, 0, NULL, 0, "");
 	assert_string_equal(out.reason, "the answer is not HTTP");
 	out = judge(CURLE_WRITE_ERROR, 200, NULL, 0, "");
 	assert_int_equal(out.verdict, SENDER_REFUSED);
