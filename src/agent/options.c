@@ -43,7 +43,7 @@ static const struct argp_option profile_options[] = {
 	 "host-wide or of a COMMAND: only executables that match", 0},
 	{"exclude", KEY_EXCLUDE, "GLOB", 0, "leave out executables that match", 0},
 	{"duration", 'd', "SECONDS", 0, "stop after so long (default: Ctrl-C)", 0},
-	{"frequency", 'F', "HZ", 0, "samples per second and CPU (99; host-wide 19)", 0},
+	{"frequency", 'F', "HZ", 0, "samples per second and CPU (99; without a selector 19)", 0},
 	{"output", 'o', "FILE", 0,
 	 "write .pb.gz (pprof), .folded, .otlp or .jsonl (every sample); several allowed", 0},
 	{"otlp-endpoint", KEY_OTLP_ENDPOINT, "URL", 0, "send OTLP profiles there", 0},
@@ -122,6 +122,28 @@ static error_t parse_number(struct parsing *p, const char *name, const char *tex
 	return 0;
 }
 
+static error_t parse_whole(struct parsing *p, const char *name, const char *text, double least,
+			   double most, unsigned *out)
+{
+	double number;
+	error_t error = parse_number(p, name, text, least, most, &number);
+
+	if (error)
+		return error; /* what is out of range does not fit into *out */
+	*out = number;
+	return *out == number ? 0 : refuse(p, "%s: a whole number, not %s", name, text);
+}
+
+static error_t parse_duration(struct parsing *p, const char *text)
+{
+	double seconds;
+	error_t error = parse_number(p, "--duration", text, 0.1, 31536000, &seconds);
+
+	if (!error)
+		p->options->duration_ns = seconds * 1e9;
+	return error;
+}
+
 static error_t parse_switch(struct parsing *p, const char *name, const char *text, bool *out)
 {
 	*out = !strcmp(text, "on");
@@ -152,6 +174,8 @@ static error_t parse_output(struct parsing *p, const char *path)
 {
 	struct options *o = p->options;
 
+	if (o->action == ACTION_SHOW && (!output_is_known(path) || output_is_sample_log(path)))
+		return refuse(p, "-o %s: show writes .pb.gz, .folded or .otlp", path);
 	if (!output_is_known(path))
 		return refuse(p, "-o %s: the name must end in %s", path, output_known_names());
 	for (size_t i = 0; i < o->output_count; i++)
@@ -171,8 +195,6 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 {
 	struct parsing *p = state->input;
 	struct options *o = p->options;
-	double number;
-	error_t error;
 
 	note_progress(p, key, state);
 	switch (key) {
@@ -190,18 +212,12 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 		return add(p, "--exclude", o->exclude_globs, &o->exclude_glob_count,
 			   OPTIONS_GLOBS_MAX, argument);
 	case 'd':
-		error = parse_number(p, "--duration", argument, 0.1, 31536000, &number);
-		o->duration_ns = number * 1e9;
-		return error;
+		return parse_duration(p, argument);
 	case 'F':
-		error = parse_number(p, "--frequency", argument, 1, 4000, &number);
-		o->frequency_hz = number;
 		p->explicit_frequency = true;
-		return error;
+		return parse_whole(p, "--frequency", argument, 1, 4000, &o->frequency_hz);
 	case KEY_WINDOW:
-		error = parse_number(p, "--window", argument, 1, 300, &number);
-		o->window_s = number;
-		return error;
+		return parse_whole(p, "--window", argument, 1, 300, &o->window_s);
 	case 'o':
 		return parse_output(p, argument);
 	case KEY_OTLP_ENDPOINT:

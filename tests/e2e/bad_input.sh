@@ -46,6 +46,8 @@ options()
 	says 2 'from 1 to 4000' "$spanprof" -p 1 -F 0
 	says 2 'from 0.1 to' "$spanprof" -p 1 -d 0
 	says 2 'on or off' "$spanprof" -p 1 --probes maybe
+	says 2 'whole number' "$spanprof" -p 1 -F 1.9
+	says 2 'show writes .pb.gz' "$spanprof" show a.otlp -o a.jsonl
 	says 2 'OTLP\|http' "$spanprof" -p 1 --otlp-endpoint ftp://127.0.0.1
 }
 

@@ -177,7 +177,8 @@ static void test_show(void **state)
 	refused("show --span 0123456789abcdeg a", "--span: 16 hex digits, not 0123456789abcdeg");
 	refused("show --span 0123456789abcdef0 a", "--span: 16 hex digits, not 0123456789abcdef0");
 	refused("show --trace 0123456789abcdef a", "--trace: 32 hex digits, not 0123456789abcdef");
-	refused("show a -o x", "-o x: the name must end in .pb.gz, .folded, .otlp or .jsonl");
+	refused("show a -o x", "-o x: show writes .pb.gz, .folded or .otlp");
+	refused("show a -o x.jsonl", "-o x.jsonl: show writes .pb.gz, .folded or .otlp");
 }
 
 static void test_selectors(void **state)
@@ -209,6 +210,9 @@ static void test_numbers(void **state)
 	refused("-d inf", "--duration: a number from 0.1 to 31536000, not inf");
 	refused("-d -3", "--duration: a number from 0.1 to 31536000, not -3");
 	refused("--window 301", "--window: a number from 1 to 300, not 301");
+	refused("-F 1.9", "--frequency: a whole number, not 1.9");
+	refused("--window 1.9", "--window: a whole number, not 1.9");
+	assert_int_equal(accepted("-F 1e3").frequency_hz, 1000);
 	refused("--probes maybe", "--probes: on or off, not maybe");
 	refused("--kernel-stacks 1", "--kernel-stacks: on or off, not 1");
 	refused("-o report.doc",
@@ -218,6 +222,20 @@ static void test_numbers(void **state)
 	refused("--exe a --include b", "--exe already says which executables: not with --include");
 	refused("-o a.jsonl -o b.jsonl", "-o b.jsonl: only one .jsonl file can be written");
 	refused("-o .otlp", "-o .otlp: the name must end in .pb.gz, .folded, .otlp or .jsonl");
+}
+
+/* Nothing is made of a number that was refused: converting one out of range is undefined. */
+static void test_refused_numbers(void **state)
+{
+	struct options o;
+	char why[512];
+
+	assert_int_equal(parse("-d 1e300", &o, why, sizeof(why)), -EINVAL);
+	assert_int_equal(o.duration_ns, 0);
+	assert_int_equal(parse("-F -5", &o, why, sizeof(why)), -EINVAL);
+	assert_int_equal(o.frequency_hz, 0);
+	assert_int_equal(parse("--window 1e300", &o, why, sizeof(why)), -EINVAL);
+	assert_int_equal(o.window_s, 10);
 }
 
 static void test_unknown(void **state)
@@ -313,11 +331,17 @@ static void test_short_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),  cmocka_unit_test(test_profile),
-		cmocka_unit_test(test_command),	  cmocka_unit_test(test_show),
-		cmocka_unit_test(test_selectors), cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_unknown),	  cmocka_unit_test(test_caps),
-		cmocka_unit_test(test_help),	  cmocka_unit_test(test_short_answer),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_show),
+		cmocka_unit_test(test_selectors),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_caps),
+		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_short_answer),
+		cmocka_unit_test(test_refused_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
