@@ -47,15 +47,14 @@ int sample_log_open(const char *path, struct sample_log **out)
 	return 0;
 }
 
-static void put_string(FILE *f, const char *text)
+/* The inside of a JSON string. */
+static void put_text(FILE *f, const char *text)
 {
-	putc('"', f);
 	for (; *text; text++) {
 		if (*text == '"' || *text == '\\')
 			putc('\\', f);
 		putc(*text, f);
 	}
-	putc('"', f);
 }
 
 static void put_hex(FILE *f, const char *key, const uint8_t *bytes, size_t size)
@@ -66,19 +65,21 @@ static void put_hex(FILE *f, const char *key, const uint8_t *bytes, size_t size)
 	putc('"', f);
 }
 
-/* "function file:line", one for each inlined call and one for the function that holds the code. */
+/*
+ * "function file:line", one for each inlined call and one for the function that holds the code.
+ * Piece by piece: the name of a generic function has no useful bound.
+ */
 static void put_frames(FILE *f, const struct location *location, bool *first)
 {
-	char text[1200];
-
 	for (uint32_t i = 0; i < location->frame_count; i++) {
 		const struct frame *frame = &location->frames[i];
 
-		snprintf(text, sizeof(text), "%s %s:%u", frame->function, frame->file, frame->line);
-		if (!*first)
-			putc(',', f);
+		fputs(*first ? "\"" : ",\"", f);
 		*first = false;
-		put_string(f, text);
+		put_text(f, frame->function);
+		putc(' ', f);
+		put_text(f, frame->file);
+		fprintf(f, ":%u\"", frame->line);
 	}
 }
 
