@@ -21,9 +21,3 @@ uint64_t clock_wall_ns(void)
 {
 	return read_ns(CLOCK_REALTIME);
 }
-
-/* Read anew each time: wall time may be set and is slewed, CLOCK_MONOTONIC stands in suspend. */
-uint64_t clock_wall_of_monotonic_ns(uint64_t monotonic_ns)
-{
-	return clock_wall_ns() - clock_monotonic_ns() + monotonic_ns;
-}

@@ -7,7 +7,5 @@
 
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_wall_ns(void); /* since 1970-01-01 UTC */
-/* Wall time of a CLOCK_MONOTONIC moment, as the two clocks stand now. */
-uint64_t clock_wall_of_monotonic_ns(uint64_t monotonic_ns);
 
 #endif

@@ -38,7 +38,6 @@ void sender_note_dropped(struct sender *s, const struct sender_dropped *dropped,
 {
 	if (!dropped->requests)
 		return;
-	s->stats.requests_failed += dropped->requests;
 	s->stats.samples_dropped += dropped->samples;
 	if (reason != s->stats.last_error)
 		string_clean(s->stats.last_error, sizeof(s->stats.last_error), reason,
@@ -148,13 +147,6 @@ int sender_send(struct sender *s, struct buffer *request, uint64_t samples)
 	pthread_mutex_unlock(&s->lock);
 	sender_http_wake(s->http);
 	return err;
-}
-
-void sender_get_stats(struct sender *s, struct sender_stats *out)
-{
-	pthread_mutex_lock(&s->lock);
-	*out = s->stats;
-	pthread_mutex_unlock(&s->lock);
 }
 
 static void stop_thread(struct sender *s)

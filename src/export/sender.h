@@ -19,11 +19,9 @@ struct sender_config {
 
 struct sender_stats {
 	uint64_t requests_ok;
-	uint64_t requests_failed;
 	uint64_t samples_sent;
 	uint64_t samples_dropped;
 	uint64_t profiles_rejected; /* by a partial_success; their requests count as ok */
-	uint64_t bytes_sent;	    /* on the wire, compressed */
 	char last_error[256];	    /* of the last failure, also one that a retry made good */
 };
 
@@ -39,6 +37,5 @@ const char *sender_get_url(const struct sender *s);
 int sender_send(struct sender *s, struct buffer *request, uint64_t samples);
 /* Tries to deliver what is queued, waits at most flush_timeout_ms, stops the thread. */
 void sender_close(struct sender *s, struct sender_stats *last);
-void sender_get_stats(struct sender *s, struct sender_stats *out);
 
 #endif

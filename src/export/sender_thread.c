@@ -63,7 +63,6 @@ static void settle_delivered(struct sender *s, const struct sender_request *requ
 {
 	s->stats.requests_ok++;
 	s->stats.samples_sent += request->samples;
-	s->stats.bytes_sent += request->size;
 	s->stats.profiles_rejected += answer->rejected_profiles;
 	if (answer->has_partial_success)
 		keep_reason(s, answer->message);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Log lines: one each, cleaned, by level; the two clocks beside each other. */
+/* Log lines: one each, cleaned, by level; the two clocks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -71,18 +71,12 @@ static void test_foreign_text(void **state)
 
 static void test_clocks(void **state)
 {
-	uint64_t first = clock_monotonic_ns(), wall = clock_wall_ns(), second, moved;
+	uint64_t first = clock_monotonic_ns(), wall = clock_wall_ns(), second;
 	uint64_t now = (uint64_t)time(NULL) * 1000000000;
 
 	second = clock_monotonic_ns();
 	assert_true(second >= first);
 	assert_true(wall + 1000000000 > now && wall < now + 2000000000);
-	moved = clock_wall_of_monotonic_ns(first);
-	/* Both readings of the same moment agree to well within a second. */
-	assert_true(moved + 500000000 > wall && moved < wall + 500000000);
-	assert_int_equal(clock_wall_of_monotonic_ns(first + 5000000000) / 3000000000 >
-				 moved / 3000000000,
-			 1);
 }
 
 int main(void)
