@@ -87,8 +87,11 @@ int sender_open(const struct sender_config *config, struct sender **out, char *w
 	int err;
 
 	*out = NULL;
-	if (!s)
+	why[0] = '\0';
+	if (!s) {
+		snprintf(why, why_size, "OTLP: out of memory");
 		return -ENOMEM;
+	}
 	s->log = config->log;
 	s->flush_timeout_ms = config->flush_timeout_ms;
 	s->deadline_ns = UINT64_MAX;
@@ -110,6 +113,8 @@ int sender_open(const struct sender_config *config, struct sender **out, char *w
 		log_warn(s->log, "OTLP: %s: " GRPC_PORT_HINT, s->settings.shown_url);
 	err = start_thread(s);
 out:
+	if (err && err != -ENOENT && !why[0])
+		snprintf(why, why_size, "OTLP: cannot start sending: %s", strerror(-err));
 	if (err) {
 		sender_close(s, NULL);
 		s = NULL;

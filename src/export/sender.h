@@ -26,8 +26,9 @@ struct sender_stats {
 };
 
 /*
- * -EINVAL: bad URL, header or variable, with one line in `why`; -ENOENT: neither flag nor
- * environment names an endpoint. All OTEL_EXPORTER_OTLP_[PROFILES_]* variables are honoured.
+ * -EINVAL: bad URL, header or variable; -ENOENT: neither flag nor environment names an endpoint;
+ * others: no memory or no thread. One line in `why`, but for -ENOENT. All
+ * OTEL_EXPORTER_OTLP_[PROFILES_]* variables are honoured.
  */
 int sender_open(const struct sender_config *config, struct sender **out, char *why,
 		size_t why_size);
