@@ -11,7 +11,10 @@ struct binary_store;
 struct block_cache;
 struct gobinary;
 
-/* One executable file. Only the loop's thread touches the fields below `references`. */
+/*
+ * One executable file. `references` and `last_used` change under the store's lock, by whichever
+ * thread asks; the fields between them are touched by the loop's thread alone.
+ */
 struct binary {
 	uint64_t device, inode, size_bytes;
 	int64_t modified_ns, changed_ns;

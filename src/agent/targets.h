@@ -26,7 +26,7 @@ struct targets;
 struct target {
 	pid_t pid;
 	uint32_t generation; /* 0: still being read */
-	bool named;	     /* by --pid or as the COMMAND: its absence is an error */
+	bool named;	     /* by --pid: its absence is an error */
 	struct process *process;
 	struct binary *binary;
 	uint64_t bias;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Log lines on one stream, cleaned, with a level. Only the agent, export and report stages log. */
+/* Log lines on one stream, cleaned, with a level. Only the agent and export stages log. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
