@@ -154,19 +154,19 @@ uint32_t profile_add_resource(struct profile *p, const struct resource_attribute
 	return profile_intern_resource(p, rows, count, &handle) ? 0 : handle;
 }
 
-static int add(struct profile *p, const struct sample_input *sample)
+int profile_add_stack(struct profile *p, const struct sample_input *sample, uint32_t *stack)
 {
 	uint32_t locations[PROFILE_DEPTH_MAX];
-	struct profile_stack stack;
-	struct profile_sample key = {0};
+	struct profile_stack head;
 	size_t depth = 0;
-	int err;
 
-	memset(&stack, 0, sizeof(stack));
-	stack.truncated = sample->truncated;
+	memset(&head, 0, sizeof(head)); /* rows are compared as bytes */
+	head.truncated = sample->truncated;
 	for (size_t i = 0; i < sample->location_count; i++) {
+		int err;
+
 		if (depth == PROFILE_DEPTH_MAX) {
-			stack.truncated = true;
+			head.truncated = true;
 			break;
 		}
 		err = profile_take_location(p, sample->locations[i], &locations[depth]);
@@ -175,27 +175,54 @@ static int add(struct profile *p, const struct sample_input *sample)
 		if (locations[depth])
 			depth++;
 	}
-	stack.location_count = (uint32_t)depth;
-	err = profile_intern_stack(p, &stack, locations, &key.stack);
-	if (err)
-		return err;
+	head.location_count = (uint32_t)depth;
+	return profile_intern_stack(p, &head, locations, stack);
+}
+
+int profile_add_to_stack(struct profile *p, const struct sample_input *sample, uint32_t stack)
+{
+	struct profile_sample key;
+	int err;
+
+	memset(&key, 0, sizeof(key));
+	key.stack = stack;
 	key.resource = sample->resource < p->resources.count ? sample->resource : 0;
 	key.span = spans_get(p->spans, sample->span) ? sample->span : 0;
-	return profile_count(p, &key, sample->count);
+	err = profile_count(p, &key, sample->count);
+	if (err)
+		p->dropped += sample->count;
+	else if (sample->span && !key.span)
+		p->untagged += sample->count;
+	return err;
 }
 
 int profile_add(struct profile *p, const struct sample_input *sample)
 {
-	int err = add(p, sample);
+	uint32_t stack;
+	int err = profile_add_stack(p, sample, &stack);
 
-	if (err)
-		p->dropped += sample->count;
+	if (!err)
+		return profile_add_to_stack(p, sample, stack);
+	profile_drop(p, sample->count);
 	return err;
+}
+
+void profile_drop(struct profile *p, uint64_t count)
+{
+	p->dropped += count;
 }
 
 void profile_set_end(struct profile *p, uint64_t end_wall_ns)
 {
 	p->end_wall_ns = end_wall_ns;
+}
+
+void profile_cover(struct profile *p, uint64_t start_wall_ns, uint64_t end_wall_ns)
+{
+	if (start_wall_ns && (!p->start_wall_ns || start_wall_ns < p->start_wall_ns))
+		p->start_wall_ns = start_wall_ns;
+	if (end_wall_ns > p->end_wall_ns)
+		p->end_wall_ns = end_wall_ns;
 }
 
 struct spans *profile_get_spans(const struct profile *p)
@@ -234,5 +261,7 @@ void profile_get_view(const struct profile *p, struct profile_view *view)
 		.resource_count = p->resources.count,
 		.sample_count = p->samples.count,
 		.dropped = p->dropped,
+		.untagged = p->untagged,
+		.names_lost = p->names_lost + string_table_dropped(p->strings),
 	};
 }

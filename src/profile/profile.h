@@ -71,8 +71,13 @@ struct profile_view {
 	const struct profile_sample *samples;
 	size_t mapping_count, function_count, line_count, location_count, stack_location_count,
 		stack_count, attribute_count, resource_count, sample_count;
-	uint64_t dropped; /* samples lost at a cap */
+	uint64_t dropped;    /* samples lost at a cap */
+	uint64_t untagged;   /* samples kept outside any span: theirs found no room */
+	uint64_t names_lost; /* times that a string found no room */
 };
+
+/* The handle of a span that found no room: the sample counts as untagged. */
+#define PROFILE_SPAN_LOST UINT32_MAX
 
 /* What a resource is called, for profile_add_resource. Strings are lent. */
 struct resource_attribute {
@@ -87,7 +92,7 @@ struct sample_input {
 	size_t location_count;
 	bool truncated;
 	uint32_t resource;
-	uint32_t span; /* handle of this profile's spans, 0 none */
+	uint32_t span; /* handle of this profile's spans, 0 none, or PROFILE_SPAN_LOST */
 	uint64_t count;
 };
 
@@ -98,12 +103,26 @@ uint32_t profile_add_resource(struct profile *p, const struct resource_attribute
 			      size_t count);
 /* -ENOSPC at a cap (counted in dropped). */
 int profile_add(struct profile *p, const struct sample_input *sample);
+/* The two halves of profile_add, for a caller with many samples of one stack: the handle of the
+ * sample's locations (-ENOSPC, -ENOMEM, not counted), and the sample without looking at them. */
+int profile_add_stack(struct profile *p, const struct sample_input *sample, uint32_t *stack);
+int profile_add_to_stack(struct profile *p, const struct sample_input *sample, uint32_t stack);
+/* Counts samples as dropped that the caller had no room for. */
+void profile_drop(struct profile *p, uint64_t count);
 /* location.id keys become stale when the symbolizer was reset. */
 void profile_forget_locations(struct profile *p);
 /* Adds all of `from` to `to` (resources, spans, names of spans, counts; start = the earlier,
  * end = the later). Periods may differ: counts are scaled to the period of `to` when they do. */
 int profile_merge(struct profile *to, const struct profile *from);
 void profile_set_end(struct profile *p, uint64_t end_wall_ns);
+/* Extends the profile to this time as well: start = the earlier known one, end = the later. */
+void profile_cover(struct profile *p, uint64_t start_wall_ns, uint64_t end_wall_ns);
+/*
+ * Counts of one period as counts of another. They keep their sum of CPU time, not each its own: the
+ * remainder of every division is carried to the next, so that many small counts do not round away.
+ * `carry_ns` begins at half of `to_ns`, which rounds to the nearest.
+ */
+uint64_t profile_scale(uint64_t count, uint64_t from_ns, uint64_t to_ns, uint64_t *carry_ns);
 
 struct spans *profile_get_spans(const struct profile *p);	   /* lent */
 struct string_table *profile_get_strings(const struct profile *p); /* lent */

@@ -156,13 +156,8 @@ static uint32_t merge_span(struct merge *m, uint32_t from)
 	return spans_absorb(m->to->spans, &span, string_table_get(m->from->strings, span.name));
 }
 
-/*
- * Counts of another period keep their sum of CPU time, not each its own: the remainder of every
- * division is carried to the next sample, so that many small counts do not round away.
- */
-static uint64_t scale(const struct merge *m, uint64_t count, uint64_t *carry_ns)
+uint64_t profile_scale(uint64_t count, uint64_t from_ns, uint64_t to_ns, uint64_t *carry_ns)
 {
-	uint64_t from_ns = m->from->config.period_ns, to_ns = m->to->config.period_ns;
 	unsigned __int128 value_ns;
 
 	if (from_ns == to_ns || !from_ns || !to_ns)
@@ -172,24 +167,26 @@ static uint64_t scale(const struct merge *m, uint64_t count, uint64_t *carry_ns)
 	return (uint64_t)(value_ns / to_ns);
 }
 
-/* A span that found no room leaves its samples outside any span; the store counts it. */
 static void merge_samples(struct merge *m)
 {
-	uint64_t carry_ns = m->to->config.period_ns / 2; /* round to the nearest */
+	uint64_t from_ns = m->from->config.period_ns, to_ns = m->to->config.period_ns;
+	uint64_t carry_ns = to_ns / 2;
 
 	for (uint32_t i = 1; i < m->from->samples.count; i++) {
 		const struct profile_sample *from = table_row(&m->from->samples, i);
-		uint64_t count = scale(m, from->count, &carry_ns);
-		struct profile_sample key = {
-			.stack = m->stacks[from->stack],
-			.resource = m->resources[from->resource],
-			.span = m->spans[from->span],
-		};
+		uint64_t count = profile_scale(from->count, from_ns, to_ns, &carry_ns);
+		struct profile_sample key;
 
+		memset(&key, 0, sizeof(key)); /* rows are compared as bytes */
+		key.stack = m->stacks[from->stack];
+		key.resource = m->resources[from->resource];
+		key.span = m->spans[from->span];
 		if (!count)
 			continue;
 		if (key.stack == LOST || key.resource == LOST || profile_count(m->to, &key, count))
 			m->to->dropped += count;
+		else if (from->span && !key.span)
+			m->to->untagged += count;
 	}
 }
 
@@ -210,11 +207,10 @@ int profile_merge(struct profile *to, const struct profile *from)
 	for (uint32_t i = 1; i <= spans_count(from->spans); i++)
 		m.spans[i] = merge_span(&m, i);
 	merge_samples(&m);
-	if (from->start_wall_ns && (!to->start_wall_ns || from->start_wall_ns < to->start_wall_ns))
-		to->start_wall_ns = from->start_wall_ns;
-	if (from->end_wall_ns > to->end_wall_ns)
-		to->end_wall_ns = from->end_wall_ns;
+	profile_cover(to, from->start_wall_ns, from->end_wall_ns);
 	to->dropped += from->dropped;
+	to->untagged += from->untagged;
+	to->names_lost += from->names_lost + string_table_dropped(from->strings);
 out:
 	close_maps(&m);
 	return err;

@@ -8,7 +8,6 @@
 
 #include "base/bytes.h"
 #include "base/string_table.h"
-#include "spans/spans.h"
 
 #define SENTENCE_MAX   8192
 #define SERVICES_NAMED 4
@@ -194,15 +193,15 @@ static uint64_t count_truncated(const struct report_view *v)
 void terminal_notes_paint(const struct paint *p, const struct report_view *v)
 {
 	uint64_t truncated = count_truncated(v);
-	uint64_t spans = spans_dropped(v->spans), strings = string_table_dropped(v->strings);
 
-	if (!truncated && !v->profile.dropped && !spans && !strings)
+	if (!truncated && !v->profile.dropped && !v->profile.untagged && !v->profile.names_lost)
 		return;
 	paint_end_line(p);
 	paint_note(p, v->profile.dropped,
 		   "samples found no room in the profile: they are in none of these figures.");
 	paint_note(p, truncated, "samples have a stack whose outer end is missing.");
-	paint_note(p, spans,
+	paint_note(p, v->profile.untagged,
 		   "samples came from spans for which there was no room: they count as outside.");
-	paint_note(p, strings, "names found no room and are missing.");
+	/* Counted each time it is met anew, so not the number of different names. */
+	paint_note(p, v->profile.names_lost, "times a name found no room and is missing.");
 }

@@ -252,6 +252,53 @@ static void merging_into_a_small_profile_counts_what_is_lost(void **state)
 	profile_close(b);
 }
 
+static void samples_whose_span_is_lost_are_counted(void **state)
+{
+	struct profile_config config = {SAMPLE_PERIOD_NS, 1000, 1 << 20, 1};
+	struct sample_input sample = {.span = PROFILE_SPAN_LOST, .count = 6};
+	struct profile *a, *b = sample_profile(), *c;
+	struct profile_view v;
+
+	assert_int_equal(profile_open(&config, 1, &a), 0);
+	assert_int_equal(profile_merge(a, b), 0);
+	profile_get_view(a, &v);
+	assert_int_equal(v.untagged, 20 + 3 + 4); /* all but the first span's, in samples */
+	assert_int_equal(v.dropped, 0);
+	assert_int_equal(profile_add(a, &sample), 0);
+	config.spans_max = 100;
+	assert_int_equal(profile_open(&config, 1, &c), 0);
+	assert_int_equal(profile_merge(c, a), 0);
+	profile_get_view(c, &v);
+	assert_int_equal(v.untagged, 33);
+	assert_int_equal(total(&v), 88);
+	assert_int_equal(profile_merge(c, b), 0);
+	profile_get_view(c, &v);
+	assert_int_equal(v.untagged, 33);
+	profile_close(a);
+	profile_close(b);
+	profile_close(c);
+}
+
+static void lost_names_are_counted_and_carried_over(void **state)
+{
+	struct profile_config config = {SAMPLE_PERIOD_NS, 1000, 40, 100};
+	struct profile *a, *b;
+	struct profile_view v;
+
+	assert_int_equal(profile_open(&config, 1, &a), 0);
+	sample_resource(a, "shop", 17); /* no key and no text of it fits */
+	profile_get_view(a, &v);
+	assert_int_equal(v.names_lost, 4);
+	config.strings_bytes_max = 1 << 20;
+	assert_int_equal(profile_open(&config, 1, &b), 0);
+	assert_int_equal(profile_merge(b, a), 0);
+	assert_int_equal(profile_merge(b, a), 0);
+	profile_get_view(b, &v);
+	assert_int_equal(v.names_lost, 8);
+	profile_close(a);
+	profile_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +312,8 @@ int main(void)
 		cmocka_unit_test(merges_by_value),
 		cmocka_unit_test(merging_scales_periods_and_keeps_the_sum),
 		cmocka_unit_test(merging_into_a_small_profile_counts_what_is_lost),
+		cmocka_unit_test(samples_whose_span_is_lost_are_counted),
+		cmocka_unit_test(lost_names_are_counted_and_carried_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,6 +256,13 @@ static void notes(void **state)
 	assert_has("\n\nNote: 3 samples have a stack whose outer end is missing.\n");
 	assert_has(" 1. (no name) \xc2\xb7 shop");
 	assert_has("    not sampled by the tracer: no trace backend has it\n");
+	assert_lacks("no room");
+	cut.span = PROFILE_SPAN_LOST;
+	cut.count = 4;
+	assert_int_equal(profile_add(shop.profile, &cut), 0);
+	REPORT(.columns = 100);
+	assert_has("\nNote: 4 samples came from spans for which there was no room: they count as "
+		   "outside.\n");
 }
 
 /* A stack of nothing known, and one as deep as a runaway recursion between two functions. */
