@@ -14,6 +14,8 @@
 /* What profile.c allows per distinct sample; the copy must never be tighter than its source. */
 #define STACK_LOCATIONS_PER_SAMPLE 96
 #define LOCATIONS_PER_SAMPLE	   4
+#define FUNCTIONS_PER_SAMPLE	   4
+#define LINES_PER_SAMPLE	   8
 #define STRING_OVERHEAD_BYTES	   64
 
 struct selection {
@@ -52,6 +54,9 @@ static int open_target(struct selection *s)
 				    p->stack_location_count / STACK_LOCATIONS_PER_SAMPLE + 1);
 	config.samples_max =
 		larger(config.samples_max, p->location_count / LOCATIONS_PER_SAMPLE + 1);
+	config.samples_max =
+		larger(config.samples_max, p->function_count / FUNCTIONS_PER_SAMPLE + 1);
+	config.samples_max = larger(config.samples_max, p->line_count / LINES_PER_SAMPLE + 1);
 	config.strings_bytes_max = string_bytes(&s->view);
 	config.spans_max = (size_t)spans_count(s->view.spans) + 1;
 	err = profile_open(&config, p->start_wall_ns, &s->to);
@@ -191,7 +196,8 @@ static int copy_sample(struct selection *s, const struct profile_sample *from)
 		return err;
 	sample.resource = s->resources[from->resource];
 	copy_span(s, from->span, sample.resource);
-	sample.span = from->span ? s->spans[from->span] : 0;
+	if (from->span)
+		sample.span = s->spans[from->span] ? s->spans[from->span] : PROFILE_SPAN_LOST;
 	sample.count = from->count;
 	for (i = 0; i < stack->location_count; i++) {
 		s->stack[i] = get_location(s, p->stack_locations[stack->first_location + i]);

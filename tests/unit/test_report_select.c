@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -162,6 +163,44 @@ static void truncation_stays(void **state)
 				 view.samples[i].count == 3);
 }
 
+/* Few samples at many places of many inlined functions: more than a profile of so few may hold. */
+static void as_much_room_as_the_source(void **state)
+{
+	enum { LOCATIONS = 1000, FRAMES = 40 };
+	static char names[LOCATIONS * FRAMES][8];
+	static struct location *made[LOCATIONS];
+	const struct location *stack[LOCATIONS];
+	struct sample_input sample = {.locations = stack, .location_count = LOCATIONS, .count = 1};
+	const struct profile_config config = {SHOP_PERIOD_NS, 100000, 64 << 20, 10};
+	struct profile_view from;
+	struct profile *p;
+
+	assert_int_equal(profile_open(&config, SHOP_START_NS, &p), 0);
+	for (size_t i = 0; i < LOCATIONS; i++) {
+		made[i] = calloc(1, sizeof(*made[i]) + FRAMES * sizeof(struct frame));
+		made[i]->id = i + 1;
+		made[i]->frame_count = FRAMES;
+		for (size_t j = 0; j < FRAMES; j++) {
+			char *name = names[i * FRAMES + j];
+
+			snprintf(name, sizeof(names[0]), "f%zu", i * FRAMES + j);
+			made[i]->frames[j] = (struct frame){.function = name, .file = ""};
+		}
+		stack[i] = made[i];
+	}
+	assert_int_equal(profile_add(p, &sample), 0);
+	profile_get_view(p, &from);
+	assert_int_equal(report_select(p, &(struct report_options){0}, &chosen), 0);
+	profile_get_view(chosen, &view);
+	assert_int_equal(view.dropped, 0);
+	assert_int_equal(view.sample_count, 2);
+	assert_int_equal(view.function_count, from.function_count);
+	assert_int_equal(view.line_count, 1 + LOCATIONS * FRAMES);
+	for (size_t i = 0; i < LOCATIONS; i++)
+		free(made[i]);
+	profile_close(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +209,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(by_service, open_shop, close_all),
 		cmocka_unit_test_setup_teardown(by_name_and_trace, open_shop, close_all),
 		cmocka_unit_test_setup_teardown(truncation_stays, open_shop, close_all),
+		cmocka_unit_test_setup_teardown(as_much_room_as_the_source, open_shop, close_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
