@@ -27,8 +27,11 @@ int format_otlp(const struct profile *p, const struct format_otlp_options *optio
 typedef int (*format_otlp_fn)(void *context, struct buffer *request, uint64_t samples);
 int format_otlp_each(const struct profile *p, const struct format_otlp_options *options,
 		     size_t max_bytes, format_otlp_fn each, void *context);
+/* The largest file of requests that is read, and so written; a minute of a busy host is some MiB.
+ */
+#define FORMAT_OTLP_FILE_BYTES_MAX ((size_t)128 << 20)
 /* Reads back such a request, as written by format_otlp with span names or by a Collector's file.
- * `*out` is the caller's to close. -EBADMSG with a sentence in `why`. */
+ * `*out` is the caller's to close. -EBADMSG, -ENOMEM with a sentence in `why`. */
 int format_otlp_read(const void *data, size_t size, struct profile **out, char *why,
 		     size_t why_size);
 /* pprof, gzip-compressed; labels trace_id, span_id, span_name. */

@@ -2,13 +2,14 @@
 /* A file of OTLP requests → a profile: finds where the requests begin and end. */
 #include "format/format.h"
 
+#include <errno.h>
+#include <stdio.h>
+
 #include "base/bytes.h"
 #include "format/otlp_read.h"
 #include "format/otlp_tables.h"
 #include "profile/profile.h"
 
-/* A minute of a busy host is some MiB; a hostile file costs at most some ten times its size. */
-#define INPUT_BYTES_MAX ((size_t)64 << 20)
 /* ExportProfilesServiceRequest.dictionary */
 #define FIELD_DICTIONARY 2
 
@@ -105,8 +106,9 @@ int format_otlp_read(const void *data, size_t size, struct profile **out, char *
 	const struct otlp_tables here = {.why = why, .why_size = why_size};
 	int err;
 
-	if (size > INPUT_BYTES_MAX)
-		return otlp_tables_fail(&here, "larger than %zu MiB", INPUT_BYTES_MAX >> 20);
+	if (size > FORMAT_OTLP_FILE_BYTES_MAX)
+		return otlp_tables_fail(&here, "larger than %zu MiB",
+					FORMAT_OTLP_FILE_BYTES_MAX >> 20);
 	/* No message begins with a byte 0; a frame does, up to 16 MiB. */
 	if (size && !*(const uint8_t *)data)
 		err = read_framed(&r, data, size);
@@ -114,6 +116,8 @@ int format_otlp_read(const void *data, size_t size, struct profile **out, char *
 		err = read_joined(&r, data, size);
 	if (!err && !r.out)
 		err = otlp_tables_fail(&here, "no profile of CPU samples in it");
+	if (err == -ENOMEM)
+		snprintf(why, why_size, "too large once unpacked, or out of memory");
 	if (err)
 		profile_close(r.out);
 	else

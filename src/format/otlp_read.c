@@ -13,11 +13,16 @@
 #include "profile/profile.h"
 #include "spans/spans.h"
 
-/* A message of two bytes takes some hundred once unpacked; ordinary requests stay below 20. */
+/* A message of two bytes takes some hundred once unpacked; ordinary requests stay below 20. The
+ * floor lets a small file be all of such messages. */
 #define ARENA_BYTES_PER_BYTE 64
+#define ARENA_BYTES_FLOOR    ((size_t)1 << 20)
 #define ARENA_BYTES_MAX	     ((size_t)2 << 30)
-#define ATTRIBUTES_MAX	     64
-/* One more than a profile keeps of a stack, so that it notices the cut. */
+/* Names looked at, each as often as it is referred to: in ordinary requests some 20. */
+#define TEXT_BYTES_PER_BYTE 128
+#define TEXT_BYTES_FLOOR    (1 << 20)
+#define ATTRIBUTES_MAX	    64
+/* What otlp_tables leaves of a stack at most. */
 #define DEPTH_MAX 1025
 /* Larger values than this are no counts of samples and no nanoseconds of a profile. */
 #define VALUE_MAX (INT64_C(1) << 53)
@@ -28,21 +33,17 @@ static const struct profile_config config_of_file = {
 	.spans_max = (size_t)1 << 20,
 };
 
-/* One OTLP Profile on its way into a profile of its own. */
+/* How the handle of a stack is kept in the tables: 0 is one not met yet. */
+#define STACK_LOST UINT32_MAX
+
+/* What the samples of one ResourceProfiles share. */
 struct part {
-	const struct otlp_tables *tables;
-	struct profile *profile;
+	struct otlp_reader *reader;
+	struct otlp_tables *tables;
+	bool has_resource;
 	uint32_t resource;
-	uint64_t period_ns;
+	uint64_t worth_ns; /* of the OTLP Profile being read */
 };
-
-static int open_profile(uint64_t period_ns, uint64_t start_wall_ns, struct profile **out)
-{
-	struct profile_config config = config_of_file;
-
-	config.period_ns = period_ns;
-	return profile_open(&config, start_wall_ns, out);
-}
 
 /* False when the attribute is of a kind that a resource of ours cannot hold. */
 static bool read_attribute(const struct otlp_tables *t, const Otlp__KeyValue *m, char number[32],
@@ -79,22 +80,29 @@ static int read_resource(struct part *part, const Otlp__Resource *m)
 {
 	struct resource_attribute attributes[ATTRIBUTES_MAX];
 	char numbers[ATTRIBUTES_MAX][32];
-	const struct otlp_tables *t = part->tables;
+	struct otlp_tables *t = part->tables;
 	size_t count = 0;
 
 	for (size_t i = 0; m && i < m->n_attributes && count < ATTRIBUTES_MAX; i++) {
 		const Otlp__KeyValue *from = m->attributes[i];
+		struct resource_attribute *to = &attributes[count];
 		int err = otlp_tables_check(t, "string", from->key_strindex,
 					    t->dictionary->n_string_table);
 
 		if (!err)
 			err = otlp_tables_check_value(t, from->value);
+		if (!err && !read_attribute(t, from, numbers[count], to))
+			continue;
+		if (!err)
+			err = otlp_tables_spend(t, to->key);
+		if (!err && !to->is_integer)
+			err = otlp_tables_spend(t, to->value);
 		if (err)
 			return err;
-		if (read_attribute(t, from, numbers[count], &attributes[count]))
-			count++;
+		count++;
 	}
-	part->resource = profile_add_resource(part->profile, attributes, count);
+	part->resource = profile_add_resource(part->reader->out, attributes, count);
+	part->has_resource = true;
 	return 0;
 }
 
@@ -112,62 +120,98 @@ static int read_count(const struct part *part, const Otlp__Sample *m, uint64_t *
 }
 
 /* Links name no span; our own files add name and flag as attributes of the sample. */
-static uint32_t read_span(const struct part *part, const Otlp__Sample *m, uint64_t count)
+static int read_span(const struct part *part, const Otlp__Sample *m, struct sample_input *sample)
 {
-	const struct otlp_tables *t = part->tables;
+	struct otlp_tables *t = part->tables;
 	const Otlp__Link *link = t->dictionary->link_table[m->link_index];
 	const Otlp__AnyValue *sampled = otlp_tables_find(
 		t, m->attribute_indices, m->n_attribute_indices, otlp_words[OTLP_SPAN_SAMPLED]);
-	const Otlp__AnyValue *name = otlp_tables_find(
-		t, m->attribute_indices, m->n_attribute_indices, otlp_words[OTLP_SPAN_NAME]);
-	struct span span = {.resource = part->resource, .samples = count, .sampled = true};
+	const char *name = otlp_tables_value_text(t, otlp_tables_find(t, m->attribute_indices,
+								      m->n_attribute_indices,
+								      otlp_words[OTLP_SPAN_NAME]));
+	struct span span = {.resource = part->resource, .samples = sample->count, .sampled = true};
+	int err = otlp_tables_spend(t, name);
 
+	if (err)
+		return err;
 	memcpy(span.trace_id, link->trace_id.data, sizeof(span.trace_id));
 	memcpy(span.span_id, link->span_id.data, sizeof(span.span_id));
-	if (__builtin_mul_overflow(count, part->period_ns, &span.value_ns))
+	if (__builtin_mul_overflow(sample->count, part->reader->period_ns, &span.value_ns))
 		span.value_ns = UINT64_MAX;
 	if (sampled && sampled->value_case == OTLP__ANY_VALUE__VALUE_BOOL_VALUE)
 		span.sampled = sampled->bool_value;
-	return spans_absorb(profile_get_spans(part->profile), &span,
-			    otlp_tables_value_text(t, name));
+	sample->span = spans_absorb(profile_get_spans(part->reader->out), &span, name);
+	if (!sample->span)
+		sample->span = PROFILE_SPAN_LOST;
+	return 0;
 }
 
-static int read_sample(const struct part *part, const Otlp__Sample *m)
+/* Walks a stack when it is met first; any number of samples may name it. */
+static int read_stack(const struct part *part, uint32_t index, struct sample_input *sample,
+		      uint32_t *stack)
 {
 	const struct location *locations[DEPTH_MAX];
-	struct sample_input sample = {.locations = locations, .resource = part->resource};
 	const struct otlp_tables *t = part->tables;
-	const Otlp__AnyValue *truncated;
-	int err;
+	uint32_t *known = &t->stacks[index][sample->truncated];
+	int err = 0;
 
-	err = otlp_tables_check(t, "stack", m->stack_index, t->dictionary->n_stack_table);
+	if (!*known) {
+		const Otlp__Stack *from = index ? t->dictionary->stack_table[index] : NULL;
+
+		for (size_t i = 0; from && i < from->n_location_indices; i++)
+			locations[sample->location_count++] =
+				t->locations[from->location_indices[i]];
+		sample->locations = locations;
+		err = profile_add_stack(part->reader->out, sample, stack);
+		if (err && err != -ENOSPC)
+			return err;
+		*known = err ? STACK_LOST : *stack + 1;
+	}
+	*stack = *known - 1;
+	return *known == STACK_LOST ? -ENOSPC : 0;
+}
+
+static int check_sample(const struct otlp_tables *t, const Otlp__Sample *m)
+{
+	int err = otlp_tables_check(t, "stack", m->stack_index, t->dictionary->n_stack_table);
+
 	if (!err)
 		err = otlp_tables_check(t, "link", m->link_index, t->dictionary->n_link_table);
 	if (!err)
 		err = otlp_tables_check_attributes(t, m->attribute_indices, m->n_attribute_indices);
+	return err;
+}
+
+static int read_sample(const struct part *part, const Otlp__Sample *m)
+{
+	struct sample_input sample = {.resource = part->resource};
+	const struct otlp_tables *t = part->tables;
+	struct otlp_reader *r = part->reader;
+	const Otlp__AnyValue *truncated;
+	uint32_t stack;
+	int err = check_sample(t, m);
+
 	if (!err)
 		err = read_count(part, m, &sample.count);
-	if (err || !sample.count)
+	if (err)
 		return err;
-	if (m->stack_index) {
-		const Otlp__Stack *stack = t->dictionary->stack_table[m->stack_index];
-
-		for (size_t i = 0; i < stack->n_location_indices; i++) {
-			if (sample.location_count == DEPTH_MAX)
-				break;
-			if (stack->location_indices[i])
-				locations[sample.location_count++] =
-					t->locations[stack->location_indices[i]];
-		}
-	}
+	sample.count = profile_scale(sample.count, part->worth_ns, r->period_ns, &r->carry_ns);
+	if (!sample.count)
+		return 0;
 	truncated = otlp_tables_find(t, m->attribute_indices, m->n_attribute_indices,
 				     otlp_words[OTLP_STACK_TRUNCATED]);
 	sample.truncated = truncated &&
 			   truncated->value_case == OTLP__ANY_VALUE__VALUE_BOOL_VALUE &&
 			   truncated->bool_value;
 	if (m->link_index)
-		sample.span = read_span(part, m, sample.count);
-	err = profile_add(part->profile, &sample);
+		err = read_span(part, m, &sample);
+	if (err)
+		return err;
+	err = read_stack(part, (uint32_t)m->stack_index, &sample, &stack);
+	if (err == -ENOSPC)
+		profile_drop(r->out, sample.count);
+	else if (!err)
+		err = profile_add_to_stack(r->out, &sample, stack);
 	return err == -ENOSPC ? 0 : err; /* counted in the profile's `dropped` */
 }
 
@@ -215,50 +259,56 @@ static int read_worth(const struct otlp_tables *t, const Otlp__Profile *m, uint6
 	return 0;
 }
 
-static int read_profile(struct otlp_reader *r, const struct otlp_tables *t,
-			const Otlp__Resource *from, const Otlp__Profile *m)
+/* Everything goes into one profile, whose period is that of the first. */
+static int open_profile(struct otlp_reader *r, const Otlp__Profile *first)
 {
-	struct part part = {.tables = t};
-	uint64_t end_ns;
-	int err = read_worth(t, m, &part.period_ns);
+	struct profile_config config = config_of_file;
 
-	if (err || !part.period_ns)
-		return err;
-	if (!r->out) {
-		bool has_period = m->period > 0 && m->period <= VALUE_MAX;
-
-		err = open_profile(has_period ? (uint64_t)m->period : 1, 0, &r->out);
-		if (err)
-			return err;
-	}
-	err = open_profile(part.period_ns, m->time_unix_nano, &part.profile);
-	if (err)
-		return err;
-	err = read_resource(&part, from);
-	for (size_t i = 0; !err && i < m->n_samples; i++)
-		err = read_sample(&part, m->samples[i]);
-	if (__builtin_add_overflow(m->time_unix_nano, m->duration_nano, &end_ns))
-		end_ns = m->time_unix_nano;
-	profile_set_end(part.profile, end_ns);
-	if (!err)
-		err = profile_merge(r->out, part.profile);
-	profile_close(part.profile);
-	return err;
+	if (r->out)
+		return 0;
+	r->period_ns =
+		first->period > 0 && first->period <= VALUE_MAX ? (uint64_t)first->period : 1;
+	r->carry_ns = r->period_ns / 2;
+	config.period_ns = r->period_ns;
+	return profile_open(&config, 0, &r->out);
 }
 
-static int read_resources(struct otlp_reader *r, const struct otlp_tables *t,
-			  const Otlp__Request *m)
+static int read_profile(struct part *part, const Otlp__Resource *resource, const Otlp__Profile *m)
+{
+	uint64_t end_ns;
+	int err = read_worth(part->tables, m, &part->worth_ns);
+
+	if (err || !part->worth_ns)
+		return err;
+	err = open_profile(part->reader, m);
+	/* Once for all profiles of the resource, of which there may be very many. */
+	if (!err && !part->has_resource)
+		err = read_resource(part, resource);
+	for (size_t i = 0; !err && i < m->n_samples; i++)
+		err = read_sample(part, m->samples[i]);
+	if (err)
+		return err;
+	if (__builtin_add_overflow(m->time_unix_nano, m->duration_nano, &end_ns))
+		end_ns = m->time_unix_nano;
+	profile_cover(part->reader->out, m->time_unix_nano, end_ns);
+	return 0;
+}
+
+static int read_resources(struct otlp_reader *r, struct otlp_tables *t, const Otlp__Request *m)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < m->n_resource_profiles; i++) {
+	if (r->out)
+		profile_forget_locations(r->out); /* their ids are indices in one dictionary */
+	for (size_t i = 0; !err && i < m->n_resource_profiles; i++) {
 		const Otlp__ResourceProfiles *from = m->resource_profiles[i];
+		struct part part = {.reader = r, .tables = t};
 
-		for (size_t j = 0; j < from->n_scope_profiles; j++) {
+		for (size_t j = 0; !err && j < from->n_scope_profiles; j++) {
 			const Otlp__ScopeProfiles *scope = from->scope_profiles[j];
 
 			for (size_t k = 0; !err && k < scope->n_profiles; k++)
-				err = read_profile(r, t, from->resource, scope->profiles[k]);
+				err = read_profile(&part, from->resource, scope->profiles[k]);
 		}
 	}
 	return err;
@@ -278,20 +328,24 @@ int otlp_read_request(struct otlp_reader *r, const uint8_t *data, size_t size)
 {
 	size_t cap = size < ARENA_BYTES_MAX / ARENA_BYTES_PER_BYTE ? size * ARENA_BYTES_PER_BYTE
 								   : ARENA_BYTES_MAX;
-	struct otlp_tables tables = {.why = r->why, .why_size = r->why_size};
+	struct otlp_tables tables = {
+		.why = r->why,
+		.why_size = r->why_size,
+		.text_left = (uint64_t)size * TEXT_BYTES_PER_BYTE + TEXT_BYTES_FLOOR,
+	};
 	struct arena arena;
 	ProtobufCAllocator allocator = {allocate, keep, &arena};
 	Otlp__Request *m;
 	int err;
 
-	arena_open(&arena, cap + 4096);
+	arena_open(&arena, cap + ARENA_BYTES_FLOOR);
 	m = otlp__request__unpack(&allocator, size, data);
 	if (!m && arena.failed)
 		err = -ENOMEM;
 	else if (!m)
 		err = otlp_tables_fail(&tables, "not an OTLP profiles request");
 	else
-		err = otlp_tables_open(&tables, &arena, m->dictionary, r->why, r->why_size);
+		err = otlp_tables_open(&tables, &arena, m->dictionary);
 	if (!err)
 		err = read_resources(r, &tables, m);
 	arena_close(&arena);

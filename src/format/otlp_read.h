@@ -9,8 +9,9 @@
 struct profile;
 
 struct otlp_reader {
-	struct profile *out; /* NULL until the first profile of CPU samples */
-	char *why;	     /* lent: where a sentence about an error goes */
+	struct profile *out;	      /* NULL until the first profile of CPU samples */
+	uint64_t period_ns, carry_ns; /* of `out`; see profile_scale */
+	char *why;		      /* lent: where a sentence about an error goes */
 	size_t why_size;
 };
 

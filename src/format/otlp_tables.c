@@ -9,6 +9,13 @@
 
 #include "format/otlp_dictionary.h"
 
+/* A little over what a string table keeps, which then cuts at a character. */
+#define TEXT_BYTES_MAX 16392
+/* One more than a profile keeps of a stack, so that it notices the cut. */
+#define DEPTH_MAX 1025
+/* More than a profile keeps of a location. */
+#define LINES_MAX 128
+
 int otlp_tables_fail(const struct otlp_tables *t, const char *format, ...)
 {
 	va_list list;
@@ -25,6 +32,16 @@ int otlp_tables_check(const struct otlp_tables *t, const char *what, int64_t ind
 		return 0;
 	return otlp_tables_fail(t, "the %s table has no entry %lld (it has %zu)", what,
 				(long long)index, count);
+}
+
+int otlp_tables_spend(struct otlp_tables *t, const char *text)
+{
+	size_t size = strlen(text);
+
+	if (size > t->text_left)
+		return otlp_tables_fail(t, "it repeats its names more often than a profile does");
+	t->text_left -= size;
+	return 0;
 }
 
 static int check_text(const struct otlp_tables *t, int32_t index)
@@ -78,6 +95,20 @@ const Otlp__AnyValue *otlp_tables_find(const struct otlp_tables *t, const int32_
 	return NULL;
 }
 
+static void cut_text(char *text)
+{
+	size_t size = strnlen(text, TEXT_BYTES_MAX);
+
+	if (size == TEXT_BYTES_MAX)
+		text[size] = '\0';
+}
+
+static void cut_string_table(const Otlp__Dictionary *d)
+{
+	for (size_t i = 0; i < d->n_string_table; i++)
+		cut_text(d->string_table[i]);
+}
+
 static int check_attribute_table(const struct otlp_tables *t)
 {
 	int err = 0;
@@ -88,6 +119,8 @@ static int check_attribute_table(const struct otlp_tables *t)
 		err = check_text(t, m->key_strindex);
 		if (!err)
 			err = otlp_tables_check_value(t, m->value);
+		if (!err && m->value && m->value->value_case == OTLP__ANY_VALUE__VALUE_STRING_VALUE)
+			cut_text(m->value->string_value);
 	}
 	return err;
 }
@@ -120,16 +153,24 @@ static int check_link_table(const struct otlp_tables *t)
 	return 0;
 }
 
+/* Entries 0 say nothing; many samples may name one stack, so each is rid of them here, once. */
 static int check_stack_table(const struct otlp_tables *t)
 {
 	int err = 0;
 
 	for (size_t i = 1; !err && i < t->dictionary->n_stack_table; i++) {
-		const Otlp__Stack *m = t->dictionary->stack_table[i];
+		Otlp__Stack *m = t->dictionary->stack_table[i];
+		size_t kept = 0;
 
-		for (size_t j = 0; !err && j < m->n_location_indices; j++)
-			err = otlp_tables_check(t, "location", m->location_indices[j],
+		for (size_t j = 0; !err && j < m->n_location_indices; j++) {
+			int32_t index = m->location_indices[j];
+
+			err = otlp_tables_check(t, "location", index,
 						t->dictionary->n_location_table);
+			if (index && kept < DEPTH_MAX)
+				m->location_indices[kept++] = index;
+		}
+		m->n_location_indices = kept;
 	}
 	return err;
 }
@@ -158,7 +199,12 @@ static int read_mapping(struct otlp_tables *t, size_t index)
 		t, otlp_tables_find(t, m->attribute_indices, m->n_attribute_indices,
 				    otlp_words[OTLP_BUILD_ID_GNU]));
 	t->mappings[index] = mapping;
-	return 0;
+	err = otlp_tables_spend(t, mapping->file);
+	if (!err)
+		err = otlp_tables_spend(t, mapping->build_id_go);
+	if (!err)
+		err = otlp_tables_spend(t, mapping->build_id_gnu);
+	return err;
 }
 
 static enum frame_kind kind_of(const struct otlp_tables *t, const Otlp__Location *m)
@@ -178,10 +224,12 @@ static uint32_t line_number(int64_t line)
 	return line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
 }
 
-static int read_line(const struct otlp_tables *t, const Otlp__Line *m, struct frame *frame)
+/* Adds the line to a location that has room for it, if it says anything. */
+static int read_line(struct otlp_tables *t, const Otlp__Line *m, struct location *location)
 {
 	static const Otlp__Function nothing = OTLP__FUNCTION__INIT;
 	const Otlp__Function *f = &nothing;
+	struct frame *frame;
 	int err = otlp_tables_check(t, "function", m->function_index,
 				    t->dictionary->n_function_table);
 
@@ -189,18 +237,25 @@ static int read_line(const struct otlp_tables *t, const Otlp__Line *m, struct fr
 		return err;
 	if (m->function_index)
 		f = t->dictionary->function_table[m->function_index];
+	if (location->frame_count == LINES_MAX)
+		return 0;
+	frame = &location->frames[location->frame_count];
 	frame->function =
 		otlp_tables_text(t, f->name_strindex ? f->name_strindex : f->system_name_strindex);
 	frame->file = otlp_tables_text(t, f->filename_strindex);
 	frame->start_line = line_number(f->start_line);
 	frame->line = line_number(m->line);
-	return 0;
+	if (frame->function[0] || frame->file[0] || frame->start_line)
+		location->frame_count++;
+	err = otlp_tables_spend(t, frame->function);
+	return err ? err : otlp_tables_spend(t, frame->file);
 }
 
 static int read_location(struct otlp_tables *t, size_t index)
 {
 	const Otlp__Location *m = t->dictionary->location_table[index];
 	struct location *location;
+	size_t frames;
 	int err;
 
 	err = otlp_tables_check(t, "mapping", m->mapping_index, t->dictionary->n_mapping_table);
@@ -208,8 +263,8 @@ static int read_location(struct otlp_tables *t, size_t index)
 		err = otlp_tables_check_attributes(t, m->attribute_indices, m->n_attribute_indices);
 	if (err)
 		return err;
-	/* No overflow: the lines exist in memory already. */
-	location = arena_take(t->arena, sizeof(*location) + m->n_lines * sizeof(struct frame));
+	frames = m->n_lines < LINES_MAX ? m->n_lines : LINES_MAX;
+	location = arena_take(t->arena, sizeof(*location) + frames * sizeof(struct frame));
 	if (!location)
 		return -ENOMEM;
 	location->id = index;
@@ -217,28 +272,28 @@ static int read_location(struct otlp_tables *t, size_t index)
 	location->mapping = m->mapping_index ? t->mappings[m->mapping_index] : NULL;
 	location->kind = kind_of(t, m);
 	for (size_t i = 0; i < m->n_lines; i++) {
-		err = read_line(t, m->lines[i], &location->frames[i]);
+		err = read_line(t, m->lines[i], location);
 		if (err)
 			return err;
 	}
-	location->frame_count = (uint32_t)m->n_lines;
 	t->locations[index] = location;
 	return 0;
 }
 
-int otlp_tables_open(struct otlp_tables *t, struct arena *arena, const Otlp__Dictionary *dictionary,
-		     char *why, size_t why_size)
+int otlp_tables_open(struct otlp_tables *t, struct arena *arena, Otlp__Dictionary *dictionary)
 {
 	static const Otlp__Dictionary empty = OTLP__DICTIONARY__INIT;
 	const Otlp__Dictionary *d = dictionary ? dictionary : &empty;
 	int err;
 
-	*t = (struct otlp_tables){
-		.arena = arena, .dictionary = d, .why = why, .why_size = why_size};
+	t->arena = arena;
+	t->dictionary = d;
 	t->mappings = arena_take_array(arena, d->n_mapping_table, sizeof(*t->mappings));
 	t->locations = arena_take_array(arena, d->n_location_table, sizeof(*t->locations));
+	t->stacks = arena_take_array(arena, d->n_stack_table + 1, sizeof(*t->stacks));
 	if (arena->failed)
 		return -ENOMEM;
+	cut_string_table(d);
 	err = check_attribute_table(t);
 	if (!err)
 		err = check_function_table(t);
