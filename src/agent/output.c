@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "format/format.h"
 
-#define OUTPUT_BYTES_MAX (1ull << 30)
+#define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 
 static int encode_otlp(const struct profile *p, struct buffer *out)
 {
@@ -30,13 +30,14 @@ static int encode_otlp(const struct profile *p, struct buffer *out)
 struct encoding {
 	const char *ending;
 	int (*encode)(const struct profile *p, struct buffer *out); /* NULL: the sample log */
+	size_t bytes_max;
 };
 
 static const struct encoding encodings[] = {
-	{".pb.gz", format_pprof},
-	{".folded", format_folded},
-	{".otlp", encode_otlp},
-	{".jsonl", NULL},
+	{".pb.gz", format_pprof, OUTPUT_BYTES_MAX},
+	{".folded", format_folded, OUTPUT_BYTES_MAX},
+	{".otlp", encode_otlp, FORMAT_OTLP_FILE_BYTES_MAX}, /* what show reads again */
+	{".jsonl", NULL, 0},
 };
 
 static const struct encoding *find_encoding(const char *path)
@@ -163,7 +164,7 @@ int output_write(const char *path, const struct profile *p, char *why, size_t wh
 
 	if (!encoding || !encoding->encode)
 		return explain(-EINVAL, path, why, why_size);
-	buffer_open(&bytes, OUTPUT_BYTES_MAX);
+	buffer_open(&bytes, encoding->bytes_max);
 	error = encoding->encode(p, &bytes);
 	if (!error)
 		error = write_file(path, &bytes);

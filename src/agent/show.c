@@ -21,7 +21,6 @@
 #include "report/report.h"
 #include "report/select.h"
 
-#define FILE_BYTES_MAX	 (1ll << 30)
 #define REPORT_BYTES_MAX (4 << 20)
 
 static int read_all(int fd, off_t size, struct buffer *out)
@@ -46,10 +45,20 @@ static int read_file(const char *path, struct buffer *out)
 	else if (!S_ISREG(status.st_mode))
 		error = -EINVAL;
 	else
-		error = status.st_size > FILE_BYTES_MAX ? -EFBIG
-							: read_all(fd, status.st_size, out);
+		error = status.st_size > (off_t)FORMAT_OTLP_FILE_BYTES_MAX
+				? -EFBIG
+				: read_all(fd, status.st_size, out);
 	close(fd);
 	return error;
+}
+
+static void explain(int error, char *why, size_t why_size)
+{
+	if (error == -EFBIG)
+		snprintf(why, why_size, "larger than %zu MiB", FORMAT_OTLP_FILE_BYTES_MAX >> 20);
+	else
+		snprintf(why, why_size, "%s",
+			 error == -EINVAL ? "not a regular file" : strerror(-error));
 }
 
 static int read_profile(const char *path, const struct log *log, struct profile **out)
@@ -58,10 +67,9 @@ static int read_profile(const char *path, const struct log *log, struct profile 
 	char why[256];
 	int error;
 
-	buffer_open(&bytes, FILE_BYTES_MAX + 65536);
+	buffer_open(&bytes, FORMAT_OTLP_FILE_BYTES_MAX + 65536);
 	error = read_file(path, &bytes);
-	snprintf(why, sizeof(why), "%s",
-		 error == -EINVAL ? "not a regular file" : strerror(-error));
+	explain(error, why, sizeof(why));
 	if (!error)
 		error = format_otlp_read(bytes.data, bytes.size, out, why, sizeof(why));
 	buffer_close(&bytes);
@@ -83,6 +91,9 @@ static int read_profiles(const struct options *options, const struct log *log, s
 			break;
 		error = profile_merge(*out, next);
 		profile_close(next);
+		if (error)
+			log_error(log, "%s could not be added to the files before it: %s",
+				  options->files[i], strerror(-error));
 	}
 	return error;
 }
@@ -131,7 +142,9 @@ int show_run(const struct options *options, const struct log *log)
 
 	if (!error && options->output_count) {
 		error = report_select(all, &filter, &selected);
-		if (!error)
+		if (error)
+			log_error(log, "the samples could not be selected: %s", strerror(-error));
+		else
 			error = write_outputs(options, log, selected);
 	} else if (!error) {
 		error = print(all, &filter);

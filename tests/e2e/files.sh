@@ -154,6 +154,11 @@ no_files()
 {
 	: >"$work/empty.otlp"
 	head -c 1000 "$work/a.otlp" >"$work/short.otlp"
+	truncate -s 129M "$work/large.otlp"
+	# A dictionary of 200,000 mappings, each of two bytes.
+	{ printf '\022\200\265\030'; yes a | head -c 400000 | tr 'a\n' '\n\000'; } >"$work/dense.otlp"
+	no_file 'over the limit' 1 'larger than 128 MiB' show "$work/large.otlp"
+	no_file 'too large unpacked' 1 'too large once unpacked' show "$work/dense.otlp"
 	no_file 'no such file' 1 'No such file' show "$work/none.otlp"
 	no_file 'empty' 1 'no profile' show "$work/empty.otlp"
 	no_file 'truncated' 1 'not an OTLP' show "$work/short.otlp"
