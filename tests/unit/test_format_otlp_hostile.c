@@ -108,7 +108,11 @@ static void many_samples_of_a_deep_stack(void **state)
 	char why[128];
 
 	for (size_t i = 0; i < 2000; i++)
-		indices[i] = 1;
+		indices[i] = 1 + (int32_t)i % 1024;
+	r->location1.lines = repeat(&r->line, 128);
+	r->location1.n_lines = 128;
+	r->dictionary.location_table = repeat(&r->location1, 1025);
+	r->dictionary.n_location_table = 1025;
 	/* Each alone in a Profile: nothing of the stack may be walked again for the next. */
 	r->scope.profiles = repeat(&r->profile, MANY);
 	r->scope.n_profiles = MANY;
@@ -120,6 +124,8 @@ static void many_samples_of_a_deep_stack(void **state)
 	assert_int_equal(v.stacks[1].location_count, 1024);
 	assert_true(v.stacks[1].truncated);
 	profile_close(p);
+	free(r->dictionary.location_table);
+	free(r->location1.lines);
 	free(r->scope.profiles);
 	free(r);
 }
