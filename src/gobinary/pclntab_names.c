@@ -14,6 +14,8 @@
 #define MAX_NAME_BYTES 512
 #define CHUNK_BYTES    ((size_t)262144)
 #define FILTER_BITS    16384
+/* The largest Go programs have some 20 MB of names; a sparse foreign file may have terabytes. */
+#define NAME_TABLE_MAX ((uint64_t)256 << 20)
 
 struct found {
 	uint32_t name; /* offset in the name table */
@@ -82,10 +84,14 @@ static void compare_name(struct names *n, const char *text, size_t length, uint3
 static int search_name_table(struct names *n)
 {
 	const struct pclntab_header *h = &n->t->header;
-	char *chunk = malloc(CHUNK_BYTES);
 	uint64_t at = h->names;
-	int err = chunk ? 0 : -ENOMEM;
+	char *chunk;
+	int err;
 
+	if (h->compilation_units - h->names > NAME_TABLE_MAX)
+		return -EINVAL;
+	chunk = malloc(CHUNK_BYTES);
+	err = chunk ? 0 : -ENOMEM;
 	while (!err && at < h->compilation_units) {
 		uint64_t left = h->compilation_units - at;
 		size_t size = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES, start = 0;
