@@ -247,14 +247,23 @@ int elf_relocs_find(struct elf_relocs *r, struct elf_image *image, uint64_t plac
 
 /* The walk is in order of place, so the first match is the lowest. */
 struct search {
+	const struct elf_image *image;
 	uint64_t addend, from, place;
 };
+
+static bool is_place(const struct elf_image *image, uint64_t address)
+{
+	const struct elf_segment *s = elf_image_segment_at(image, address);
+
+	return s && s->flags & PF_W && !(address & 7);
+}
 
 static int search_entry(void *context, uint64_t index, const Elf64_Rela *entry)
 {
 	struct search *s = context;
 
-	if ((uint64_t)entry->r_addend != s->addend || entry->r_offset < s->from)
+	if ((uint64_t)entry->r_addend != s->addend || entry->r_offset < s->from ||
+	    !is_place(s->image, entry->r_offset))
 		return 0;
 	s->place = entry->r_offset;
 	return 1;
@@ -263,7 +272,7 @@ static int search_entry(void *context, uint64_t index, const Elf64_Rela *entry)
 int elf_relocs_find_addend(struct elf_relocs *r, struct elf_image *image, uint64_t addend,
 			   uint64_t from, uint64_t *place)
 {
-	struct search s = {.addend = addend, .from = from};
+	struct search s = {.image = image, .addend = addend, .from = from};
 	int err;
 
 	if (r->anchors) {
@@ -274,7 +283,8 @@ int elf_relocs_find_addend(struct elf_relocs *r, struct elf_image *image, uint64
 		return 0;
 	}
 	for (size_t i = 0; i < r->copy_count; i++)
-		if (r->copy[i].addend == addend && r->copy[i].place >= from) {
+		if (r->copy[i].addend == addend && r->copy[i].place >= from &&
+		    is_place(image, r->copy[i].place)) {
 			*place = r->copy[i].place;
 			return 0;
 		}

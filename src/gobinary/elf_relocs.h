@@ -14,7 +14,10 @@ void elf_relocs_close(struct elf_relocs *r);
 /* The addend that is stored at `place`. -ENOENT none. */
 int elf_relocs_find(struct elf_relocs *r, struct elf_image *image, uint64_t place,
 		    uint64_t *addend);
-/* The lowest place >= `from` with that addend. -ENOENT none. */
+/*
+ * The lowest place >= `from` with that addend, 8-aligned and in a writable segment. -ENOENT none.
+ * One pass, however many other places have the addend.
+ */
 int elf_relocs_find_addend(struct elf_relocs *r, struct elf_image *image, uint64_t addend,
 			   uint64_t from, uint64_t *place);
 

@@ -11,6 +11,8 @@
 #define SCAN_BYTES ((size_t)131072)
 /* A sparse or overlapping foreign file must not keep the loader busy for hours. */
 #define SCAN_MAX ((uint64_t)1 << 30)
+/* What checking a word by its relocation counts as: it reads up to 12 KB. */
+#define CHECK_BYTES ((uint64_t)12288)
 
 /*
  * The index of a PIE, made on first use; NULL for others. DT_RELR needs none: its addends are the
@@ -81,10 +83,15 @@ static int scan_segment(struct elf_image *image, const struct elf_segment *s, ui
 			uint64_t word;
 
 			memcpy(&word, scan->scratch + i, sizeof(word));
-			if (word != value || check_word(image, at + i, value))
+			if (word != value)
 				continue;
-			*place = at + i;
-			return 0;
+			if (!check_word(image, at + i, value)) {
+				*place = at + i;
+				return 0;
+			}
+			if (scan->budget_bytes < CHECK_BYTES)
+				return -ENOENT;
+			scan->budget_bytes -= CHECK_BYTES;
 		}
 		at += size;
 	}
@@ -101,14 +108,8 @@ int elf_image_find_word(struct elf_image *image, uint64_t value, uint64_t *place
 	if (err)
 		return err;
 	/* The lowest relocated place, if any, bounds the scan of the bytes. */
-	for (at = from; relocs && !elf_relocs_find_addend(relocs, image, value, at, &at); at += 8) {
-		const struct elf_segment *s = elf_image_segment_at(image, at);
-
-		if (s && s->flags & PF_W && !(at & 7)) {
-			best = at;
-			break;
-		}
-	}
+	if (relocs && !elf_relocs_find_addend(relocs, image, value, from, &at))
+		best = at;
 	scan.scratch = malloc(SCAN_BYTES);
 	if (!scan.scratch)
 		return -ENOMEM;

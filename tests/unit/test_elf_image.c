@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ELF reader: addresses, sections, notes, relocated words, and files that lie. */
+/* The ELF reader: addresses, sections, notes, words, and files that lie. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -168,82 +168,6 @@ static void finds_words(void **state)
 	elf_file_close(&f);
 }
 
-/* 2000 words; every second one is relocated to 0x10000 + its index, in the order given. */
-static void check_relocated(bool sorted)
-{
-	uint64_t place = 0, word;
-	struct elf_file f;
-	struct elf_image *image;
-
-	elf_file_open(&f, 0);
-	add_u64(&f.constants, 0);
-	for (uint64_t i = 0; i < 2000; i++)
-		add_u64(&f.data, i % 2 ? 0x20000 + i : 0xdead);
-	for (uint64_t i = 0; i < 2000; i += 2) {
-		uint64_t n = sorted ? i : i * 7 % 2000;
-
-		elf_file_relocate(&f, ELF_FILE_DATA + n * 8, 0x10000 + n);
-	}
-	/* Of another type: not a word that is known. */
-	elf_file_relocate(&f, ELF_FILE_DATA + 8, 0x99999);
-	f.relocations.data[f.relocations.size - 16] = R_X86_64_GLOB_DAT;
-	image = open_file(&f);
-	assert_true(elf_image_is_pie(image));
-	for (int settled = 0; settled < 2; settled++) {
-		for (uint64_t i = 0; i < 2000; i++) {
-			assert_int_equal(elf_image_read_word(image, ELF_FILE_DATA + i * 8, &word),
-					 0);
-			assert_int_equal(word, (i % 2 ? 0x20000 : 0x10000) + i);
-		}
-		elf_image_settle(image);
-	}
-	for (uint64_t i = 0; i < 2000; i += 333) {
-		place = 0;
-		assert_int_equal(
-			elf_image_find_word(image, (i % 2 ? 0x20000 : 0x10000) + i, &place), 0);
-		assert_int_equal(place, ELF_FILE_DATA + i * 8);
-	}
-	/* The bytes in the file below a relocation do not count. */
-	place = 0;
-	assert_int_equal(elf_image_find_word(image, 0xdead, &place), -ENOENT);
-	assert_int_equal(elf_image_find_word(image, 0x99999, &place), -ENOENT);
-	elf_image_close(image);
-	elf_file_close(&f);
-}
-
-static void reads_sorted_relocations(void **state)
-{
-	check_relocated(true);
-}
-
-static void reads_unsorted_relocations(void **state)
-{
-	check_relocated(false);
-}
-
-static void finds_relocated_words_in_order(void **state)
-{
-	uint64_t place = 0;
-	struct elf_file f;
-	struct elf_image *image;
-
-	elf_file_open(&f, 0);
-	add_u64(&f.constants, 0);
-	for (int i = 0; i < 6; i++)
-		add_u64(&f.data, i == 2 || i == 5 ? 0x1234 : 0);
-	elf_file_relocate(&f, ELF_FILE_CONSTANTS, 0x1234);
-	elf_file_relocate(&f, ELF_FILE_DATA + 8, 0x1234);
-	elf_file_relocate(&f, ELF_FILE_DATA + 32, 0x1234);
-	image = open_file(&f);
-	for (uint64_t expected = 1; expected < 6; expected += expected == 2 ? 2 : 1) {
-		assert_int_equal(elf_image_find_word(image, 0x1234, &place), 0);
-		assert_int_equal(place, ELF_FILE_DATA + expected * 8);
-	}
-	assert_int_equal(elf_image_find_word(image, 0x1234, &place), -ENOENT);
-	elf_image_close(image);
-	elf_file_close(&f);
-}
-
 /* Composes a small file, lets `spoil` change its bytes, and says what opening it gives. */
 static int open_spoilt(void (*spoil)(struct buffer *file))
 {
@@ -372,15 +296,9 @@ static void survives_truncation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_by_address),
-		cmocka_unit_test(finds_sections),
-		cmocka_unit_test(reads_notes),
-		cmocka_unit_test(finds_words),
-		cmocka_unit_test(reads_sorted_relocations),
-		cmocka_unit_test(reads_unsorted_relocations),
-		cmocka_unit_test(finds_relocated_words_in_order),
-		cmocka_unit_test(refuses_bad_files),
-		cmocka_unit_test(survives_truncation),
+		cmocka_unit_test(reads_by_address),  cmocka_unit_test(finds_sections),
+		cmocka_unit_test(reads_notes),	     cmocka_unit_test(finds_words),
+		cmocka_unit_test(refuses_bad_files), cmocka_unit_test(survives_truncation),
 	};
 
 	return cmocka_run_group_tests(tests, open_cache, close_cache);
