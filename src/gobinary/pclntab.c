@@ -82,6 +82,7 @@ int pclntab_open(struct elf_image *image, uint64_t address, const struct moduled
 		return err;
 	t->image = image;
 	t->address = address;
+	t->stack_budget_bytes = UINT64_MAX;
 	err = pclntab_read_header(image, address, &t->header);
 	if (err)
 		goto out;
@@ -173,17 +174,27 @@ int pclntab_get_name(struct pclntab *t, const struct go_function *f, char *to, s
 	return pclntab_read_name(t, (uint32_t)function.name, to, size);
 }
 
+void pclntab_begin(struct pclntab *t)
+{
+	t->stack_budget_bytes = PCLNTAB_STACK_BYTES;
+}
+
 int pclntab_get_sp_delta(struct pclntab *t, uint64_t address, int32_t *delta)
 {
 	struct pclntab_function function;
 	struct go_function f;
+	uint64_t budget_bytes = t->stack_budget_bytes;
 	int err = pclntab_find_function(t, address, &f);
 
-	t->budget_bytes = PCLNTAB_DECODE_BYTES;
+	if (budget_bytes > PCLNTAB_DECODE_BYTES)
+		budget_bytes = PCLNTAB_DECODE_BYTES;
+	t->budget_bytes = budget_bytes;
 	if (!err)
 		err = pclntab_read_function(t, f.handle, &function);
 	if (!err)
 		err = pclntab_pc_value(t, function.pcsp, f.entry, address, delta);
+	if (t->stack_budget_bytes != UINT64_MAX)
+		t->stack_budget_bytes -= budget_bytes - t->budget_bytes;
 	/* The runtime throws on such a value; a walk must not go on with it. */
 	if (!err && *delta & 7)
 		err = -EINVAL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Go's program-counter tables: function, line, inlined calls and stack size of any address, Go
- * 1.15 and newer, stripped or not. Nothing is decoded at open but the header.
+ * 1.15 and newer, stripped or not. Opening goes through the functions once and keeps every 64th
+ * entry; names, lines and stack sizes are decoded when asked for.
  */
 #ifndef GOBINARY_PCLNTAB_H
 #define GOBINARY_PCLNTAB_H
@@ -63,8 +64,13 @@ int pclntab_get_name(struct pclntab *t, const struct go_function *f, char *to, s
  */
 int pclntab_get_frames(struct pclntab *t, uint64_t address, struct go_frame *frames, size_t max);
 /*
+ * Starts the look-ups of one stack: together they may decode so much, so that a hostile table of
+ * endless steps cannot hold up its reader. Without it only each by itself is bounded.
+ */
+void pclntab_begin(struct pclntab *t);
+/*
  * Bytes between SP at `address` and the return address's slot (pcsp); for x86 the return address
- * lies at SP + delta. -ENOENT unknown.
+ * lies at SP + delta. -ENOENT unknown, -EINVAL also when the stack's budget is used up.
  */
 int pclntab_get_sp_delta(struct pclntab *t, uint64_t address, int32_t *delta);
 

@@ -18,6 +18,8 @@ enum pclntab_format {
 #define PCLNTAB_ANCHOR_EVERY  64
 /* Per look-up. Generated code with 100 000 lines in one function has pc tables of 300 KB. */
 #define PCLNTAB_DECODE_BYTES ((uint64_t)16 << 20)
+/* For the look-ups of one stack; 512 frames of a real table take 0.25 MB. */
+#define PCLNTAB_STACK_BYTES ((uint64_t)2 << 20)
 
 /* The header's fields as virtual addresses; regions that a format does not have are `address`. */
 struct pclntab_header {
@@ -36,13 +38,14 @@ struct pclntab {
 	uint64_t address;
 	struct pclntab_header header;
 	uint64_t text_start;
-	uint64_t gofunc;       /* base of funcdata from 1.18; 0 unknown: no inlined frames */
-	bool relocated;	       /* PIE up to 1.17: pointers in the table need relocations */
-	bool has_flags;	       /* 1.17 and newer */
-	uint8_t wrapper_id;    /* the largest funcID in the table */
-	uint32_t *anchors;     /* entry of every 64th function, relative to text_start */
-	uint32_t anchor_count; /* the last one is the end of text */
-	uint64_t budget_bytes; /* what decoding may still load within one call from outside */
+	uint64_t gofunc;	     /* base of funcdata from 1.18; 0 unknown: no inlined frames */
+	bool relocated;		     /* PIE up to 1.17: pointers in the table need relocations */
+	bool has_flags;		     /* 1.17 and newer */
+	uint8_t wrapper_id;	     /* the largest funcID in the table */
+	uint32_t *anchors;	     /* entry of every 64th function, relative to text_start */
+	uint32_t anchor_count;	     /* the last one is the end of text */
+	uint64_t budget_bytes;	     /* what decoding may still load within one call from outside */
+	uint64_t stack_budget_bytes; /* the same from one pclntab_begin to the next */
 };
 
 /* One line of the function table, relative to text_start and to header.functions. */

@@ -266,6 +266,79 @@ static void refuses_what_is_no_table(void **state)
 	close_table(&x);
 }
 
+/* main.main's stack table spends 2 bytes a step and comes nowhere for three quarters of a MiB. */
+static void bounds_the_look_ups_of_a_stack(void **state)
+{
+	struct go_frame frames[4];
+	struct fixture x;
+	size_t table, function;
+	uint64_t pc_tables;
+	uint32_t offset;
+	int delta, fd;
+
+	open_image(&x, GO_TABLE_1_20, false);
+	elf_image_close(x.image);
+	table = (size_t)(x.table.address - BASE - ELF_FILE_CONSTANTS);
+	function = (size_t)(x.table.function_table - BASE - ELF_FILE_CONSTANTS);
+	memcpy(&offset, x.file.constants.data + function + 4, sizeof(offset));
+	memcpy(&pc_tables, x.file.constants.data + table + 56, sizeof(pc_tables));
+	patch(&x.file.constants, function + offset + 16, x.file.constants.size - table - pc_tables,
+	      4);
+	add_pair(&x.file.constants, 9, 0);
+	for (int i = 0; i < 3 << 17; i++)
+		add_pair(&x.file.constants, i % 2 ? -8 : 8, 0);
+	add_pair(&x.file.constants, 8, 0x100);
+	add_u8(&x.file.constants, 0);
+	fd = elf_file_write(&x.file);
+	assert_int_equal(elf_image_open(fd, x.cache, &x.image), 0);
+	close(fd);
+	assert_int_equal(pclntab_open(x.image, x.table.address, &x.module, &x.pclntab), 0);
+	for (int stack = 0; stack < 2; stack++) {
+		pclntab_begin(x.pclntab);
+		for (int i = 0; i < 5; i++) {
+			assert_int_equal(pclntab_get_sp_delta(x.pclntab, x.text + 8, &delta),
+					 i < 2 ? 0 : -EINVAL);
+			assert_int_equal(delta, 16);
+			/* Lines have their own. */
+			assert_int_equal(pclntab_get_frames(x.pclntab, x.text, frames, 4), 1);
+			assert_int_equal(frames[0].line, 10);
+		}
+	}
+	close_table(&x);
+}
+
+/* A sparse file whose table of names is a tebibyte. */
+static void refuses_endless_names(void **state)
+{
+	const uint64_t end = 1ull << 40;
+	const char *name = "main.main";
+	struct seen seen = {0};
+	struct fixture x;
+	struct buffer out;
+	size_t at;
+	int fd;
+
+	open_image(&x, GO_TABLE_1_20, false);
+	elf_image_close(x.image);
+	at = (size_t)(x.table.address - BASE - ELF_FILE_CONSTANTS) + 40;
+	for (size_t i = 0; i < 4; i++)
+		patch(&x.file.constants, at + i * 8, end + i * 8, 8);
+	elf_file_compose(&x.file, &out);
+	/* p_filesz and p_memsz of the constants. */
+	patch(&out, sizeof(Elf64_Ehdr) + 32, 2 * end, 8);
+	patch(&out, sizeof(Elf64_Ehdr) + 40, 2 * end, 8);
+	fd = memory_file(out.data, out.size);
+	buffer_close(&out);
+	assert_int_equal(ftruncate(fd, (off_t)(3 * end)), 0);
+	assert_int_equal(elf_image_open(fd, x.cache, &x.image), 0);
+	close(fd);
+	alarm(10);
+	assert_int_equal(pclntab_open(x.image, x.table.address, &x.module, &x.pclntab), 0);
+	assert_int_equal(pclntab_find_names(x.pclntab, &name, 1, log_function, &seen), -EINVAL);
+	alarm(0);
+	close_table(&x);
+}
+
 /* Every byte of the table in turn set to 0xff: errors are allowed, endless loops are not. */
 static void survives_spoilt_tables(void **state)
 {
@@ -317,6 +390,8 @@ int main(void)
 		cmocka_unit_test(does_without_moduledata),
 		cmocka_unit_test(needs_text_start),
 		cmocka_unit_test(refuses_what_is_no_table),
+		cmocka_unit_test(bounds_the_look_ups_of_a_stack),
+		cmocka_unit_test(refuses_endless_names),
 		cmocka_unit_test(survives_spoilt_tables),
 	};
 
