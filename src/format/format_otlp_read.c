@@ -10,6 +10,9 @@
 #include "format/otlp_tables.h"
 #include "profile/profile.h"
 
+/* Names looked at, each as often as it is referred to: below 10 in ordinary files. */
+#define TEXT_BYTES_PER_BYTE 128
+#define TEXT_BYTES_FLOOR    (16 << 20)
 /* ExportProfilesServiceRequest.dictionary */
 #define FIELD_DICTIONARY 2
 
@@ -102,7 +105,11 @@ static int read_framed(struct otlp_reader *r, const uint8_t *data, size_t size)
 int format_otlp_read(const void *data, size_t size, struct profile **out, char *why,
 		     size_t why_size)
 {
-	struct otlp_reader r = {.why = why, .why_size = why_size};
+	struct otlp_reader r = {
+		.why = why,
+		.why_size = why_size,
+		.text_left = (uint64_t)size * TEXT_BYTES_PER_BYTE + TEXT_BYTES_FLOOR,
+	};
 	const struct otlp_tables here = {.why = why, .why_size = why_size};
 	int err;
 

@@ -18,10 +18,7 @@
 #define ARENA_BYTES_PER_BYTE 64
 #define ARENA_BYTES_FLOOR    ((size_t)1 << 20)
 #define ARENA_BYTES_MAX	     ((size_t)2 << 30)
-/* Names looked at, each as often as it is referred to: in ordinary requests some 20. */
-#define TEXT_BYTES_PER_BYTE 128
-#define TEXT_BYTES_FLOOR    (1 << 20)
-#define ATTRIBUTES_MAX	    64
+#define ATTRIBUTES_MAX	     64
 /* What otlp_tables leaves of a stack at most. */
 #define DEPTH_MAX 1025
 /* Larger values than this are no counts of samples and no nanoseconds of a profile. */
@@ -331,7 +328,7 @@ int otlp_read_request(struct otlp_reader *r, const uint8_t *data, size_t size)
 	struct otlp_tables tables = {
 		.why = r->why,
 		.why_size = r->why_size,
-		.text_left = (uint64_t)size * TEXT_BYTES_PER_BYTE + TEXT_BYTES_FLOOR,
+		.text_left = &r->text_left,
 	};
 	struct arena arena;
 	ProtobufCAllocator allocator = {allocate, keep, &arena};

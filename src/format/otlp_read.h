@@ -11,7 +11,8 @@ struct profile;
 struct otlp_reader {
 	struct profile *out;	      /* NULL until the first profile of CPU samples */
 	uint64_t period_ns, carry_ns; /* of `out`; see profile_scale */
-	char *why;		      /* lent: where a sentence about an error goes */
+	uint64_t text_left; /* bytes of names that may still be looked at, in all requests */
+	char *why;	    /* lent: where a sentence about an error goes */
 	size_t why_size;
 };
 

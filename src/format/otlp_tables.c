@@ -38,9 +38,9 @@ int otlp_tables_spend(struct otlp_tables *t, const char *text)
 {
 	size_t size = strlen(text);
 
-	if (size > t->text_left)
+	if (size > *t->text_left)
 		return otlp_tables_fail(t, "it repeats its names more often than a profile does");
-	t->text_left -= size;
+	*t->text_left -= size;
 	return 0;
 }
 

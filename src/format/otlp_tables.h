@@ -13,7 +13,7 @@ struct otlp_tables {
 	struct location **locations;	 /* by index; entry 0 NULL */
 	struct frame_mapping **mappings; /* by index; entry 0 NULL */
 	uint32_t (*stacks)[2];		 /* by index, not truncated and truncated: the reader's */
-	uint64_t text_left;		 /* bytes of names that may still be looked at */
+	uint64_t *text_left;		 /* lent: bytes of names that may still be looked at */
 	char *why;			 /* lent: where a sentence about an error goes */
 	size_t why_size;
 };
