@@ -8,7 +8,6 @@
 
 #include "base/bytes.h"
 #include "base/string_table.h"
-#include "format/service.h"
 #include "profile/profile.h"
 #include "spans/spans.h"
 
@@ -96,7 +95,7 @@ int format_folded(const struct profile *p, struct buffer *out)
 		const struct span *span = spans_get(spans, from->span);
 
 		rows[i - 1] = (struct row){
-			.service = format_service_of(p, &v, from->resource),
+			.service = profile_get_service(p, from->resource),
 			.name = span ? span->name : 0,
 			.stack = from->stack,
 			.count = from->count,

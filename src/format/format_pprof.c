@@ -9,7 +9,6 @@
 #include "base/string_table.h"
 #include "format/messages.h"
 #include "format/gzip.h"
-#include "format/service.h"
 #include "pprof.pb-c.h"
 #include "profile/profile.h"
 #include "spans/spans.h"
@@ -224,7 +223,7 @@ static void add_label(struct encoder *e, struct pointer_list *labels, int64_t ke
 static void add_labels(struct encoder *e, const struct profile_sample *from, Pprof__Sample *m)
 {
 	const struct span *span = spans_get(profile_get_spans(e->profile), from->span);
-	uint32_t service = format_service_of(e->profile, &e->view, from->resource);
+	uint32_t service = profile_get_service(e->profile, from->resource);
 	struct pointer_list labels = {0};
 
 	if (span) {

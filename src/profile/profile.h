@@ -126,6 +126,9 @@ uint64_t profile_scale(uint64_t count, uint64_t from_ns, uint64_t to_ns, uint64_
 
 struct spans *profile_get_spans(const struct profile *p);	   /* lent */
 struct string_table *profile_get_strings(const struct profile *p); /* lent */
+/* What a person would call the process: string id of service.name, else of its executable's name,
+ * else 0. The resource is one of the profile's. */
+uint32_t profile_get_service(const struct profile *p, uint32_t resource);
 void profile_get_view(const struct profile *p, struct profile_view *view);
 
 #endif

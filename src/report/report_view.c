@@ -29,25 +29,7 @@ void report_hex(const uint8_t *bytes, size_t count, char *to)
 		snprintf(to + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* The service's name, else the executable's: what a person would call the process. */
-static uint32_t find_service(const struct report_view *v, const struct profile_resource *r)
-{
-	const struct profile_attribute *a;
-	uint32_t i, executable = 0;
-	const char *key;
-
-	for (i = 0; i < r->attribute_count; i++) {
-		a = &v->profile.attributes[r->first_attribute + i];
-		key = report_view_string(v, a->key);
-		if (!strcmp(key, "service.name"))
-			return a->value;
-		if (!strcmp(key, "process.executable.name"))
-			executable = a->value;
-	}
-	return executable;
-}
-
-static int find_services(struct report_view *v)
+static int find_services(struct report_view *v, const struct profile *p)
 {
 	size_t i;
 
@@ -55,7 +37,7 @@ static int find_services(struct report_view *v)
 	if (!v->services)
 		return -ENOMEM;
 	for (i = 1; i < v->profile.resource_count; i++)
-		v->services[i] = find_service(v, &v->profile.resources[i]);
+		v->services[i] = profile_get_service(p, (uint32_t)i);
 	return 0;
 }
 
@@ -170,7 +152,7 @@ int report_view_open(const struct profile *p, const struct report_options *optio
 	out->spans = profile_get_spans(p);
 	out->filtered =
 		options->trace_id || options->span_id || options->span_name || options->service;
-	err = find_services(out);
+	err = find_services(out, p);
 	if (!err)
 		err = choose(out, options);
 	if (!err)

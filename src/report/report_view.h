@@ -26,7 +26,7 @@ struct report_view {
 	struct profile_view profile;
 	const struct string_table *strings;
 	const struct spans *spans;
-	uint32_t *services; /* string id of service.name, per resource */
+	uint32_t *services; /* string id of its name, per resource */
 	uint32_t *chosen;   /* rows of profile.samples, by span: those without a span first */
 	size_t chosen_count;
 	size_t outside_rows; /* of chosen, without a span */

@@ -89,6 +89,29 @@ static void the_same_resource_has_one_handle(void **state)
 	profile_close(p);
 }
 
+static void a_service_without_a_name_is_its_executable(void **state)
+{
+	const struct resource_attribute only[] = {{"process.executable.name", "tool", 0, false}};
+	const struct resource_attribute odd[] = {
+		{"service.name", "", 17, true},
+		{"service.name", "", 0, false},
+		{"process.executable.name", "tool", 0, false},
+	};
+	const struct resource_attribute both[] = {
+		{"process.executable.name", "tool", 0, false},
+		{"service.name", "shop", 0, false},
+	};
+	struct profile *p = sample_profile();
+
+#define SERVICE(list, count) text(p, profile_get_service(p, profile_add_resource(p, list, count)))
+	assert_string_equal(SERVICE(only, 1), "tool");
+	assert_string_equal(SERVICE(odd, 3), "tool");
+	assert_string_equal(SERVICE(both, 2), "shop");
+#undef SERVICE
+	assert_int_equal(profile_get_service(p, 0), 0);
+	profile_close(p);
+}
+
 static void values_survive_forgotten_ids(void **state)
 {
 	struct profile *p = sample_profile();
@@ -305,6 +328,7 @@ int main(void)
 		cmocka_unit_test(holds_each_value_once),
 		cmocka_unit_test(rows_tell_what_was_added),
 		cmocka_unit_test(the_same_resource_has_one_handle),
+		cmocka_unit_test(a_service_without_a_name_is_its_executable),
 		cmocka_unit_test(values_survive_forgotten_ids),
 		cmocka_unit_test(a_sample_without_anything_is_not_the_zero_row),
 		cmocka_unit_test(drops_at_the_cap_and_counts),
