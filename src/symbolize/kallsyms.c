@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /proc/kallsyms, a line: address type name [module]. 8 bytes and the name are kept of each
- * function: about 2 MB for the 64,000 functions of a cloud kernel.
+ * function: about 2 MB for the 64,000 functions of a cloud kernel. Over the caps names are lost,
+ * but no address gets another function's.
  */
 #include "symbolize/kallsyms.h"
 
@@ -17,11 +18,12 @@
 #define LINE_BYTES_MAX	   1024		/* KSYM_NAME_LEN is 512; longer lines are skipped */
 #define READ_BYTES	   16384
 #define REACH		   (UINT64_C(2) << 30) /* modules lie within 2 GiB of the kernel's text */
-#define FUNCTION_BYTES_MAX (256 << 10)	       /* kallsyms tells no sizes: nothing lies further */
+#define NO_NAME		   UINT32_MAX
+#define FUNCTION_BYTES_MAX (256 << 10) /* kallsyms tells no sizes: nothing lies further */
 
 struct symbol {
 	uint32_t offset; /* of the address from base */
-	uint32_t name;	 /* offset in names */
+	uint32_t name;	 /* offset in names; NO_NAME: there was no room for it */
 };
 
 struct kallsyms {
@@ -32,6 +34,7 @@ struct kallsyms {
 	bool sorted;
 	bool any_zero;
 	uint64_t dropped;
+	uint32_t dropped_first, dropped_last; /* of symbols over the cap; first > last: none */
 };
 
 static bool take_address(struct bytes *b, uint64_t *address)
@@ -58,16 +61,45 @@ static bool is_padding(const uint8_t *name, size_t size)
 	return size > 6 && (!memcmp(name, "__pfx_", 6) || !memcmp(name, "__cfi_", 6));
 }
 
+/* An address that the array has no room for: near it no answer is certain any more. */
+static void drop_address(struct kallsyms *k, uint32_t offset)
+{
+	if (offset < k->dropped_first)
+		k->dropped_first = offset;
+	if (offset > k->dropped_last)
+		k->dropped_last = offset;
+	k->dropped++;
+}
+
+static int add_name(struct kallsyms *k, const uint8_t *name, size_t size, uint32_t *at)
+{
+	if (k->names.size + size + 1 > k->names.cap) {
+		*at = NO_NAME;
+		k->dropped++;
+		return 0;
+	}
+	*at = (uint32_t)k->names.size;
+	buffer_add(&k->names, name, size);
+	buffer_add(&k->names, "", 1);
+	return k->names.failed ? -ENOMEM : 0;
+}
+
 static int add_symbol(struct kallsyms *k, uint64_t address, const uint8_t *name, size_t size)
 {
 	struct symbol *symbols;
+	uint32_t offset;
+	int err;
 
 	if (!k->count)
 		k->base = address - REACH;
 	/* Without the first test 2 GiB beyond a kernel's text would begin anew at 0. */
-	if (!(address >> 63) || address - k->base > UINT32_MAX || k->count == SYMBOLS_MAX ||
-	    k->names.size + size + 1 > k->names.cap) {
-		k->dropped++;
+	if (!(address >> 63) || address - k->base > UINT32_MAX) {
+		k->dropped++; /* never asked for: kallsyms_find knows nothing there */
+		return 0;
+	}
+	offset = (uint32_t)(address - k->base);
+	if (k->count == SYMBOLS_MAX) {
+		drop_address(k, offset);
 		return 0;
 	}
 	if (k->count == k->capacity) {
@@ -79,16 +111,12 @@ static int add_symbol(struct kallsyms *k, uint64_t address, const uint8_t *name,
 		k->symbols = symbols;
 		k->capacity = capacity;
 	}
-	k->symbols[k->count] = (struct symbol){
-		.offset = (uint32_t)(address - k->base),
-		.name = (uint32_t)k->names.size,
-	};
-	if (k->count && k->symbols[k->count].offset < k->symbols[k->count - 1].offset)
+	err = add_name(k, name, size, &k->symbols[k->count].name);
+	if (err)
+		return err;
+	k->symbols[k->count].offset = offset;
+	if (k->count && offset < k->symbols[k->count - 1].offset)
 		k->sorted = false;
-	buffer_add(&k->names, name, size);
-	buffer_add(&k->names, "", 1);
-	if (k->names.failed)
-		return -ENOMEM;
 	k->count++;
 	return 0;
 }
@@ -170,6 +198,7 @@ static struct kallsyms *create(void)
 	if (k) {
 		buffer_open(&k->names, NAMES_BYTES_MAX);
 		k->sorted = true;
+		k->dropped_first = UINT32_MAX;
 	}
 	return k;
 }
@@ -272,6 +301,10 @@ const char *kallsyms_find(const struct kallsyms *k, uint64_t address, uint64_t *
 	/* Of several names of one address the first, as the kernel itself does. */
 	while (low && k->symbols[low - 1].offset == k->symbols[low].offset)
 		low--;
+	/* One that was dropped may begin in between. */
+	if (k->symbols[low].name == NO_NAME ||
+	    (k->symbols[low].offset < k->dropped_last && offset >= k->dropped_first))
+		return NULL;
 	*start = k->base + k->symbols[low].offset;
 	return (const char *)k->names.data + k->symbols[low].name;
 }

@@ -15,10 +15,10 @@ int kallsyms_parse(const void *text, size_t size, struct kallsyms **out);
 void kallsyms_close(struct kallsyms *k);
 /* True when the kernel shows names, but all addresses as 0 (kptr_restrict, no CAP_SYSLOG). */
 bool kallsyms_is_hidden(const struct kallsyms *k);
-size_t kallsyms_count(const struct kallsyms *k);
-uint64_t kallsyms_dropped(const struct kallsyms *k); /* over a cap */
+size_t kallsyms_count(const struct kallsyms *k);     /* addresses, with and without a name */
+uint64_t kallsyms_dropped(const struct kallsyms *k); /* functions without a name, over a cap */
 size_t kallsyms_bytes(const struct kallsyms *k);
-/* The function an address lies in, lent; NULL unknown. */
+/* The function an address lies in, lent; NULL unknown, also when its name was over a cap. */
 const char *kallsyms_find(const struct kallsyms *k, uint64_t address, uint64_t *start);
 
 #endif

@@ -131,19 +131,65 @@ static void test_reading_in_pieces(void **state)
 	fclose(file);
 }
 
+/* Too many functions: those kept have their names, at those left out there is none. */
 static void test_cap(void **state)
 {
-	enum { COUNT = 200000 };
-	size_t size = 0;
-	char *text = malloc(COUNT * 64);
+	enum { COUNT = 200000, MODULE = 0x40000000 };
+	char *text = malloc(COUNT * 64), name[32];
+	uint64_t start, kept, dropped;
 	struct kallsyms *k;
+	size_t size;
 
-	for (unsigned int i = 0; i < COUNT; i++)
+	/* A module that is read early lies far from those left out. */
+	size = (size_t)sprintf(text, "%016lx t module\n", 0xffffffff81000000 + MODULE);
+	for (unsigned int i = 1; i < COUNT; i++)
 		size += (size_t)sprintf(text + size, "%016lx t f%u\n",
 					0xffffffff81000000 + i * 16UL, i);
 	assert_int_equal(kallsyms_parse(text, size, &k), 0);
-	assert_true(kallsyms_dropped(k) > 0);
-	assert_int_equal(kallsyms_count(k) + kallsyms_dropped(k), COUNT);
+	kept = kallsyms_count(k);
+	dropped = kallsyms_dropped(k);
+	assert_true(dropped > 0);
+	assert_int_equal(kept + dropped, COUNT);
+	assert_true(kallsyms_bytes(k) <= 4 << 20);
+	for (unsigned int i = 1; i < COUNT; i++) {
+		uint64_t address = 0xffffffff81000000 + i * 16UL;
+
+		snprintf(name, sizeof(name), "f%u", i);
+		if (i < kept)
+			assert_name(k, address + 15, name, address);
+		else
+			assert_null(kallsyms_find(k, address, &start));
+	}
+	assert_name(k, 0xffffffff81000000 + MODULE, "module", 0xffffffff81000000 + MODULE);
+	kallsyms_close(k);
+	free(text);
+}
+
+/* Too long names: each address has its own or none. */
+static void test_cap_of_names(void **state)
+{
+	enum { COUNT = 50000 };
+	char *text = malloc(COUNT * 160), name[128];
+	uint64_t start, unknown = 0;
+	struct kallsyms *k;
+	size_t size = 0;
+
+	for (unsigned int i = 0; i < COUNT; i++)
+		size += (size_t)sprintf(text + size, "%016lx t f%099u\n",
+					0xffffffff81000000 + i * 16UL, i);
+	assert_int_equal(kallsyms_parse(text, size, &k), 0);
+	for (unsigned int i = 0; i < COUNT; i++) {
+		uint64_t address = 0xffffffff81000000 + i * 16UL;
+		const char *found = kallsyms_find(k, address + 3, &start);
+
+		snprintf(name, sizeof(name), "f%099u", i);
+		if (!found)
+			unknown++;
+		else
+			assert_string_equal(found, name);
+	}
+	assert_in_range(unknown, COUNT / 10, COUNT / 2);
+	assert_int_equal(kallsyms_dropped(k), unknown);
 	assert_true(kallsyms_bytes(k) <= 4 << 20);
 	kallsyms_close(k);
 	free(text);
@@ -184,9 +230,10 @@ static void test_this_kernel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),	  cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_odd_lines), cmocka_unit_test(test_reading_in_pieces),
-		cmocka_unit_test(test_cap),	  cmocka_unit_test(test_this_kernel),
+		cmocka_unit_test(test_find),	    cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_odd_lines),   cmocka_unit_test(test_reading_in_pieces),
+		cmocka_unit_test(test_cap),	    cmocka_unit_test(test_cap_of_names),
+		cmocka_unit_test(test_this_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
