@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sorted list of live generations, and one pass over the map after some have gone. */
+/*
+ * A sorted list of live generations, and one pass over the map after some have gone: the map holds
+ * tens of thousands of entries, each of which is looked up in the list.
+ */
 #include "capture/goroutine_store.h"
 
 #include <bpf/bpf.h>
@@ -19,7 +22,7 @@ struct stored_key {
 
 struct goroutine_store {
 	int map_fd;
-	uint32_t live[LIVE_MAX];
+	uint32_t live[LIVE_MAX]; /* ascending */
 	size_t live_count;
 	bool dirty;
 };
@@ -38,33 +41,52 @@ void goroutine_store_close(struct goroutine_store *s)
 	free(s);
 }
 
+/* The index of the first generation that is not below the given one. */
+static size_t find_place(const struct goroutine_store *s, uint32_t generation)
+{
+	size_t low = 0, high = s->live_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->live[middle] < generation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static bool is_live(const struct goroutine_store *s, uint32_t generation)
 {
-	for (size_t i = 0; i < s->live_count; i++)
-		if (s->live[i] == generation)
-			return true;
-	return false;
+	size_t at = find_place(s, generation);
+
+	return at < s->live_count && s->live[at] == generation;
 }
 
 int goroutine_store_add(struct goroutine_store *s, uint32_t generation)
 {
+	size_t at = find_place(s, generation);
+
 	if (is_live(s, generation))
 		return 0;
 	if (s->live_count == LIVE_MAX)
 		return -ENOSPC;
-	s->live[s->live_count++] = generation;
+	memmove(&s->live[at + 1], &s->live[at], (s->live_count - at) * sizeof(*s->live));
+	s->live[at] = generation;
+	s->live_count++;
 	return 0;
 }
 
 void goroutine_store_forget(struct goroutine_store *s, uint32_t generation)
 {
-	for (size_t i = 0; i < s->live_count; i++) {
-		if (s->live[i] != generation)
-			continue;
-		s->live[i] = s->live[--s->live_count];
-		s->dirty = true;
+	size_t at = find_place(s, generation);
+
+	if (!is_live(s, generation))
 		return;
-	}
+	s->live_count--;
+	memmove(&s->live[at], &s->live[at + 1], (s->live_count - at) * sizeof(*s->live));
+	s->dirty = true;
 }
 
 void goroutine_store_sweep(struct goroutine_store *s)
