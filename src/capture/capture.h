@@ -69,7 +69,7 @@ void capture_detach(struct capture *c, int probe);
 
 int capture_get_fd(const struct capture *c); /* epoll-able: readable when records wait */
 int capture_poll(struct capture *c);	     /* hands over all waiting records, bounded per call */
-/* Deletes state of goroutines that are gone. Cheap when little is stored. */
+/* Deletes the goroutines of forgotten process images; returns at once when none was forgotten. */
 void capture_sweep(struct capture *c);
 void capture_get_stats(const struct capture *c, struct capture_stats *out);
 
