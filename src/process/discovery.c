@@ -17,6 +17,7 @@
 #include "gobinary/block_cache.h"
 #include "gobinary/elf_image.h"
 #include "process/proc_stat.h"
+#include "process/process.h"
 
 #define PIDS_MAX	(1 << 20)
 #define CHECK_CACHE_MAX (512 << 10)
@@ -151,14 +152,12 @@ out:
 /* Copies the path without the mark of a replaced file; returns its last part. */
 static const char *plain_path(const char *executable, char *to, size_t size)
 {
-	static const char deleted[] = " (deleted)";
-	size_t length = strnlen(executable, size - 1), mark = sizeof(deleted) - 1;
+	size_t length = process_path_length(executable);
 	const char *slash;
 
+	length = length < size ? length : size - 1;
 	memcpy(to, executable, length);
 	to[length] = '\0';
-	if (length > mark && !strcmp(to + length - mark, deleted))
-		to[length - mark] = '\0';
 	slash = strrchr(to, '/');
 	return slash ? slash + 1 : to;
 }

@@ -47,13 +47,10 @@ static void set_default(struct identity *id, const char *key, const char *value)
 /* The last part of the executable's path, without the mark of a file that was replaced. */
 static void get_executable_name(const struct process *p, char *to, size_t size)
 {
-	static const char deleted[] = " (deleted)";
 	const char *slash = strrchr(p->executable, '/');
 	const char *name = slash ? slash + 1 : p->executable;
-	size_t length = strlen(name), mark = sizeof(deleted) - 1;
+	size_t length = process_path_length(name);
 
-	if (length > mark && !strcmp(name + length - mark, deleted))
-		length -= mark;
 	if (!length) {
 		name = p->comm;
 		length = strlen(name);

@@ -124,7 +124,7 @@ static const struct process_mapping *find_first_segment(const struct process *p)
 	for (size_t i = 0; i < p->maps.count; i++) {
 		const struct process_mapping *m = &p->maps.mappings[i];
 
-		if (!m->inode || m->file_offset || strcmp(m->path, p->executable))
+		if (!m->inode || m->file_offset || !process_is_same_path(m->path, p->executable))
 			continue;
 		if (!found || m->start < found->start)
 			found = m;

@@ -178,6 +178,21 @@ const char *process_get_executable(const struct process *p)
 	return p->executable;
 }
 
+size_t process_path_length(const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t length = strlen(path), mark = sizeof(deleted) - 1;
+
+	return length > mark && !strcmp(path + length - mark, deleted) ? length - mark : length;
+}
+
+bool process_is_same_path(const char *a, const char *b)
+{
+	size_t length = process_path_length(a);
+
+	return length == process_path_length(b) && !memcmp(a, b, length);
+}
+
 int process_open_executable(const struct process *p)
 {
 	int fd = process_open_regular(p->directory, "exe");

@@ -29,6 +29,10 @@ uint64_t process_get_start_ticks(const struct process *p); /* field 22 of stat *
 const char *process_get_comm(const struct process *p);	   /* cleaned */
 const char *process_get_executable(
 	const struct process *p); /* target of exe, cleaned; "" unknown */
+/* Of an executable's path without " (deleted)", the kernel's mark of a file that was replaced. */
+size_t process_path_length(const char *path);
+/* The same path, whether or not its file was replaced between one reading and the other. */
+bool process_is_same_path(const char *a, const char *b);
 /* Descriptor of /proc/PID/exe, opened read-only for the caller to close. Regular files only. */
 int process_open_executable(const struct process *p);
 /* True while the same process (pid and start time) still runs. */

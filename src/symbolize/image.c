@@ -67,15 +67,14 @@ struct elf_symbols *image_get_symbols(struct image *image, struct image_mapping 
 		skip_end = gobinary_get_info(image->binary)->text_end;
 	}
 	fd = process_open_mapping(image->process, m);
-	if (fd < 0)
-		return NULL;
 	/* A failure is remembered: the file is not tried again before the next reset. */
-	if (file_key_read(fd, &key) || memcmp(&key, &mapping->key, sizeof(key)) ||
+	if (fd < 0 || file_key_read(fd, &key) || memcmp(&key, &mapping->key, sizeof(key)) ||
 	    symbol_files_add(files, &key, fd, skip_start, skip_end, &symbols)) {
 		mapping->has_file = false;
 		symbols = NULL;
 	}
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return symbols;
 }
 
@@ -138,7 +137,7 @@ struct image_mapping *image_find_mapping(struct image *image, const struct proce
 	mapping->device = m->device;
 	mapping->inode = m->inode;
 	mapping->is_main = image->binary && m->inode &&
-			   !strcmp(m->path, process_get_executable(image->process));
+			   process_is_same_path(m->path, process_get_executable(image->process));
 	mapping->is_vdso = !strcmp(m->path, "[vdso]");
 	read_file_key(image, mapping, m);
 	set_build_ids(image, mapping, m, stores);

@@ -129,7 +129,7 @@ static size_t check_stack(struct symbolizer *s, const struct truth *stack, size_
 	return inlined;
 }
 
-static void open_go_image(struct block_cache *cache, struct symbolizer *s, pid_t pid,
+static void open_go_image(struct block_cache *cache, struct symbolizer *s, pid_t pid, bool replaced,
 			  struct process **p, struct gobinary **binary)
 {
 	struct elf_image *image;
@@ -137,6 +137,8 @@ static void open_go_image(struct block_cache *cache, struct symbolizer *s, pid_t
 	int fd;
 
 	assert_int_equal(process_open(pid, p), 0);
+	if (replaced)
+		assert_int_equal(unlink(process_get_executable(*p)), 0);
 	fd = process_open_executable(*p);
 	assert_int_equal(gobinary_open(fd, cache, binary), 0);
 	assert_int_equal(elf_image_open(fd, cache, &image), 0);
@@ -148,7 +150,7 @@ static void open_go_image(struct block_cache *cache, struct symbolizer *s, pid_t
 	assert_int_equal(symbolizer_add_image(s, 9, *p, *binary, bias), 0);
 }
 
-static void test_go(void **state)
+static void check_program(bool replaced)
 {
 	char directory[] = "/tmp/test_symbolize_XXXXXX", path[64];
 	size_t stacks = 0, frames = 0, inlined = 0, count;
@@ -171,7 +173,7 @@ static void test_go(void **state)
 	assert_int_equal(symbolizer_open(&config, &s), 0);
 	while ((count = read_stack(output, stack, 64))) {
 		if (!stacks++)
-			open_go_image(cache, s, pid, &p, &binary);
+			open_go_image(cache, s, pid, replaced, &p, &binary);
 		frames += count;
 		inlined += check_stack(s, stack, count);
 	}
@@ -191,10 +193,22 @@ static void test_go(void **state)
 	block_cache_close(cache);
 }
 
+static void test_go(void **state)
+{
+	check_program(false);
+}
+
+/* The file goes after the process was opened, as in an upgrade: paths get " (deleted)". */
+static void test_replaced(void **state)
+{
+	check_program(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_go),
+		cmocka_unit_test(test_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
