@@ -257,7 +257,6 @@ void profile_get_view(const struct profile *p, struct profile_view *view)
 		.location_count = p->locations.count,
 		.stack_location_count = p->stack_locations.count,
 		.stack_count = p->stacks.count,
-		.attribute_count = p->attributes.count,
 		.resource_count = p->resources.count,
 		.sample_count = p->samples.count,
 		.dropped = p->dropped,

@@ -70,7 +70,7 @@ struct profile_view {
 	const struct profile_resource *resources;
 	const struct profile_sample *samples;
 	size_t mapping_count, function_count, line_count, location_count, stack_location_count,
-		stack_count, attribute_count, resource_count, sample_count;
+		stack_count, resource_count, sample_count;
 	uint64_t dropped;    /* samples lost at a cap */
 	uint64_t untagged;   /* samples kept outside any span: theirs found no room */
 	uint64_t names_lost; /* times that a string found no room */

@@ -40,7 +40,6 @@ static void holds_each_value_once(void **state)
 	assert_int_equal(v.stack_count, 4);
 	assert_int_equal(v.stack_location_count, 1 + 2 + 3 + 2);
 	assert_int_equal(v.resource_count, 3);
-	assert_int_equal(v.attribute_count, 7);
 	assert_int_equal(v.sample_count, 6);
 	assert_int_equal(v.dropped, 0);
 	assert_int_equal(total(&v), 82);
