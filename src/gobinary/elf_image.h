@@ -75,7 +75,7 @@ int elf_image_get_build_id(struct elf_image *image, char *hex, size_t hex_size);
 /* Reads go through `cache` from here on; nothing stays in the old one. NULL: none until set anew.
  */
 void elf_image_set_cache(struct elf_image *image, struct block_cache *cache);
-/* Frees what only loading needs (the relocation index). */
+/* Frees the relocation index. The next read of a word makes it anew: for those who read no more. */
 void elf_image_settle(struct elf_image *image);
 
 #endif

@@ -160,7 +160,8 @@ int gobinary_open(int fd, struct block_cache *cache, struct gobinary **out)
 		gobinary_close(b);
 		return err;
 	}
-	elf_image_settle(b->image);
+	if (!pclntab_needs_relocations(b->pclntab))
+		elf_image_settle(b->image);
 	*out = b;
 	return 0;
 }

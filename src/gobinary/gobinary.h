@@ -63,7 +63,7 @@ struct gobinary_info {
 	char build_id_gnu[128];
 	bool stripped; /* no .symtab */
 	bool pie;
-	bool cgo;     /* runtime.iscgo of the file's data; links C */
+	bool cgo;     /* crosscall2 is linked in, which runtime/cgo brings: C calls are possible */
 	bool has_sdk; /* recordingSpan's type is linked in */
 	bool tls_known;
 	int32_t tls_offset;

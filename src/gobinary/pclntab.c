@@ -111,6 +111,11 @@ void pclntab_close(struct pclntab *t)
 	free(t);
 }
 
+bool pclntab_needs_relocations(const struct pclntab *t)
+{
+	return t->relocated;
+}
+
 /* The number of leading elements <= `entry`. */
 static size_t count_until(const uint32_t *entries, size_t stride, size_t count, uint32_t entry)
 {

@@ -46,6 +46,8 @@ int pclntab_open(struct elf_image *image, uint64_t address, const struct moduled
 		 struct pclntab **out);
 void pclntab_close(struct pclntab *t);
 
+/* Look-ups read relocated words (a PIE up to Go 1.17): the image is not to be settled. */
+bool pclntab_needs_relocations(const struct pclntab *t);
 /* The function an address lies in. -ENOENT outside Go text. */
 int pclntab_find_function(struct pclntab *t, uint64_t address, struct go_function *out);
 /* A function by its exact symbol. -ENOENT. Walks the whole table: for load time only. */

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "go_image.h"
+#include "go_table.h"
 #include "go_program.h"
 #include "gobinary/block_cache.h"
 #include "gobinary/gobinary.h"
@@ -153,6 +154,78 @@ static void test_look_ups_after_open(void **state)
 	program_close(&o);
 }
 
+static void relocate_table(struct elf_file *f, const struct go_table *t)
+{
+	for (size_t i = 0; i < 4; i++) {
+		uint64_t place = t->function_table + i * 16, word;
+
+		memcpy(&word, f->data.data + (place - ELF_FILE_DATA), sizeof(word));
+		elf_file_relocate(f, place, word);
+		patch(&f->data, place - ELF_FILE_DATA, 0, 8);
+	}
+}
+
+/* Go 1.16's moduledata, all pointers in the relocations. */
+static void add_module(struct elf_file *f, const struct go_table *t)
+{
+	uint64_t module, region;
+
+	add_align(&f->data, 8);
+	module = ELF_FILE_DATA + f->data.size;
+	for (int i = 0; i < 48; i++)
+		add_u64(&f->data, 0);
+	elf_file_relocate(f, module, t->address);
+	for (size_t i = 0; i < 5; i++) {
+		memcpy(&region, f->data.data + (t->address - ELF_FILE_DATA) + 24 + 8 * i, 8);
+		elf_file_relocate(f, module + 8 * (1 + 3 * i), t->address + region);
+	}
+	elf_file_relocate(f, module + 8 * 22, t->text);
+	elf_file_relocate(f, module + 8 * 23, t->text + 0x160);
+	elf_file_relocate(f, module + 8 * 35, ELF_FILE_DATA);
+	elf_file_relocate(f, module + 8 * 36, ELF_FILE_DATA + 8);
+}
+
+/* Up to Go 1.17 look-ups in a PIE go by the relocations, which are not read anew for them. */
+static void test_old_table_keeps_relocations(void **state)
+{
+	static const char nothing[512];
+	struct elf_file f;
+	struct go_table t;
+	struct opened o = {0};
+	struct block_cache *other;
+	struct go_function found;
+	Elf64_Phdr dynamic;
+	int fd;
+
+	elf_file_open(&f, 0);
+	add_u64(&f.constants, 0);
+	go_table_add(&t, GO_TABLE_1_16, &f.data, ELF_FILE_DATA, GO_TABLE_TEXT);
+	add_module(&f, &t);
+	relocate_table(&f, &t); /* behind: not sorted, so that the index is a copy */
+	fd = elf_file_write(&f);
+	elf_file_close(&f);
+	assert_int_equal(block_cache_open(1 << 20, &o.cache), 0);
+	assert_int_equal(gobinary_open(fd, o.cache, &o.binary), 0);
+	assert_int_equal(block_cache_open(1 << 20, &other), 0);
+	gobinary_set_cache(o.binary, other);
+	block_cache_close(o.cache);
+	o.cache = other;
+	assert_int_equal(pread(fd, &dynamic, sizeof(dynamic), sizeof(Elf64_Ehdr) + 3 * 56), 56);
+	assert_int_equal(dynamic.p_type, PT_DYNAMIC);
+	assert_int_equal(pwrite(fd, nothing, sizeof(nothing), (off_t)dynamic.p_offset),
+			 sizeof(nothing));
+	close(fd);
+	for (uint64_t at = 0; at < 0x160; at += 0x20) {
+		assert_int_equal(pclntab_find_function(gobinary_get_pclntab(o.binary),
+						       GO_TABLE_TEXT + at, &found),
+				 0);
+		assert_int_equal(found.entry, GO_TABLE_TEXT + (at < 0x100   ? 0
+							       : at < 0x140 ? 0x100
+									    : 0x140));
+	}
+	program_close(&o);
+}
+
 static void test_not_go(void **state)
 {
 	static struct go_program p;
@@ -205,9 +278,13 @@ static void test_truncated(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole_program), cmocka_unit_test(test_vendored_without_cgo),
-		cmocka_unit_test(test_without_types), cmocka_unit_test(test_look_ups_after_open),
-		cmocka_unit_test(test_not_go),	      cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_whole_program),
+		cmocka_unit_test(test_vendored_without_cgo),
+		cmocka_unit_test(test_without_types),
+		cmocka_unit_test(test_look_ups_after_open),
+		cmocka_unit_test(test_old_table_keeps_relocations),
+		cmocka_unit_test(test_not_go),
+		cmocka_unit_test(test_truncated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
