@@ -57,9 +57,7 @@ static __always_inline __u64 read_goroutine(const struct target_process *target,
 
 	if (!g)
 		return 0; /* a thread that C made, or one not yet started */
-	m = user_word(g + target->g_m);
-	curg = m ? user_word(m + target->m_curg) : 0;
-	if (!m) {
+	if (!read_word(g + target->g_m, &m) || !read_word(m + target->m_curg, &curg)) {
 		count_lost(LOSS_G_UNREADABLE);
 		return 0;
 	}
@@ -86,6 +84,8 @@ static __always_inline __u64 read_goroutine(const struct target_process *target,
 	}
 	return user_word(g + target->g_stack_hi);
 }
+
+/* Leaves room for announcements: a sample fewer is better than a process taken for another. */
 static __always_inline void send(struct scratch *s, __u32 words)
 {
 	__u64 bytes = sizeof(s->record) + words * 8ull;
@@ -95,7 +95,8 @@ static __always_inline void send(struct scratch *s, __u32 words)
 	if (bytes > sizeof(s->record) + sizeof(s->words))
 		bytes = sizeof(s->record) + sizeof(s->words);
 	s->record.header.size_bytes = bytes;
-	if (bpf_ringbuf_output(&records, s, bytes,
+	if (waiting > size - size / 8 ||
+	    bpf_ringbuf_output(&records, s, bytes,
 			       waiting > size / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
 		count_lost(LOSS_RING_FULL);
 }

@@ -6,12 +6,18 @@
 #include "maps.bpf.h"
 #include "registers.bpf.h"
 
-/* One pointer-sized word of user memory; 0 when unreadable. */
+/* One pointer-sized word of user memory; false, and 0, when unreadable. */
+static __always_inline bool read_word(__u64 address, __u64 *word)
+{
+	*word = 0;
+	return !bpf_probe_read_user(word, sizeof(*word), (void *)address);
+}
+
 static __always_inline __u64 user_word(__u64 address)
 {
-	__u64 word = 0;
+	__u64 word;
 
-	bpf_probe_read_user(&word, sizeof(word), (void *)address);
+	read_word(address, &word);
 	return word;
 }
 

@@ -104,7 +104,7 @@ static __always_inline bool announce(enum record_type type, __u32 pid, __u32 par
 	bpf_get_current_comm(record.comm, sizeof(record.comm));
 	if (!bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))
 		return true;
-	count_lost(LOSS_RING_FULL);
+	count_lost(LOSS_PROCESS_UNSEEN);
 	return false;
 }
 

@@ -31,16 +31,16 @@ static __always_inline __u32 take_prepared_image(__u32 tgid, struct linux_binprm
 		.inode = BPF_CORE_READ(binprm, file, f_inode, i_ino),
 		.device = BPF_CORE_READ(binprm, file, f_inode, i_sb, s_dev),
 	};
-	struct target_process *image = bpf_map_lookup_elem(&images, &key);
-	__u32 generation;
+	struct target_process *prepared = bpf_map_lookup_elem(&images, &key), image;
 
-	if (!image)
+	if (!prepared)
 		return 0;
-	generation = image->generation;
-	if (bpf_map_update_elem(&processes, &tgid, image, BPF_ANY))
+	image = *prepared;
+	/* Of two that exec it at once, the one that deletes it has it. */
+	if (bpf_map_delete_elem(&images, &key) ||
+	    bpf_map_update_elem(&processes, &tgid, &image, BPF_ANY))
 		return 0;
-	bpf_map_delete_elem(&images, &key);
-	return generation;
+	return image.generation;
 }
 
 /*
@@ -68,8 +68,9 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 
 	if (follow)
 		image_generation = take_prepared_image(tgid, (void *)ctx->args[2]);
-	if (follow && !image_generation)
-		bpf_map_update_elem(&processes, &tgid, &pending, BPF_ANY);
+	if (follow && !image_generation &&
+	    bpf_map_update_elem(&processes, &tgid, &pending, BPF_ANY))
+		count_lost(LOSS_PROCESSES_FULL);
 	if (follow || generation)
 		announce_task(task, RECORD_EXEC, generation, image_generation);
 	return 0;
@@ -82,8 +83,9 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
 	__u32 parent_tgid = BPF_CORE_READ(parent, tgid), tgid = BPF_CORE_READ(child, tgid);
 
-	if (tgid != parent_tgid && bpf_map_lookup_elem(&followed, &parent_tgid))
-		bpf_map_update_elem(&followed, &tgid, &yes, BPF_ANY);
+	if (tgid != parent_tgid && bpf_map_lookup_elem(&followed, &parent_tgid) &&
+	    bpf_map_update_elem(&followed, &tgid, &yes, BPF_ANY))
+		count_lost(LOSS_PROCESSES_FULL);
 	return 0;
 }
 

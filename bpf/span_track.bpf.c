@@ -166,8 +166,10 @@ int goroutine_start(struct pt_regs *ctx)
 		return 0;
 	count_event(EVENT_GO_STATEMENTS);
 	new_g = GO_ARGUMENT_1(regs);
-	m = user_word(GO_G(regs) + target->g_m);
-	curg = user_word(m + target->m_curg);
+	if (!read_word(GO_G(regs) + target->g_m, &m) || !read_word(m + target->m_curg, &curg)) {
+		count_lost(LOSS_G_UNREADABLE);
+		return 0;
+	}
 	parent = goroutine_find(target, curg, user_word(curg + target->g_goid));
 	if (!parent)
 		return 0;

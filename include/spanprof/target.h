@@ -72,6 +72,8 @@ struct target_tunables {
 /* Why something was lost, one counter each: X(identifier, metric label, sentence). */
 #define SPANPROF_LOSS_REASONS(X)                                                                   \
 	X(RING_FULL, "ring_full", "sample dropped: the agent read the ring buffer too slowly")     \
+	X(PROCESS_UNSEEN, "process_unseen", "exec or exit not told: the ring buffer was full")     \
+	X(PROCESSES_FULL, "processes_full", "process not followed: too many run")                  \
 	X(G_UNREADABLE, "g_unreadable", "current goroutine could not be read")                     \
 	X(STACK_UNREADABLE, "stack_unreadable", "top of the user stack could not be read")         \
 	X(REGS_UNREADABLE, "regs_unreadable", "saved user registers could not be read")            \

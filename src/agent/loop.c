@@ -27,14 +27,16 @@
 #define TICK_NS		 40000000ull   /* records wait at most so long */
 #define SWEEP_NS	 1000000000ull /* clean up, say why nothing is tagged */
 #define STOP_GRACE_NS	 5000000000ull /* for a COMMAND that was told to stop */
+#define SAME_SIGNAL_NS	 500000000ull  /* timeout(1) sends two at once: they count as one */
+#define FIRST_WINDOW_NS	 300000000ull  /* at least: something is to be seen within a second */
 #define RECORDS_LAST_MAX 64	       /* rounds of reading what is left at the end */
 
 struct loop {
 	struct session *s;
 	int epoll_fd, signal_fd, timer_fd;
-	uint64_t start_ns, now_ns, end_ns, window_end_ns, sweep_ns;
+	uint64_t start_ns, now_ns, end_ns, window_end_ns, sweep_ns, stopping_ns;
+	uint64_t windows, unseen;
 	struct live live;
-	struct watchdog *watchdog;
 	bool table; /* shown while it runs; where there is no terminal, a line a window instead */
 	bool on_terminal;
 	bool stop, stopping;
@@ -86,6 +88,8 @@ static void on_signal(struct loop *l)
 	struct signalfd_siginfo info;
 
 	while (read(l->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (l->stopping && l->now_ns < l->stopping_ns + SAME_SIGNAL_NS)
+			continue;
 		/* The terminal sends Ctrl-C to the COMMAND itself. */
 		if (l->s->command && info.ssi_code <= 0)
 			command_signal(l->s->command, info.ssi_signo);
@@ -93,8 +97,10 @@ static void on_signal(struct loop *l)
 			l->stop = true;
 		if (l->stopping)
 			l->s->failed = true;
-		if (!l->stopping)
+		else
 			l->end_ns = l->now_ns + STOP_GRACE_NS;
+		if (!l->stopping)
+			l->stopping_ns = l->now_ns;
 		l->stopping = true;
 	}
 }
@@ -109,8 +115,30 @@ static void take_loaded(struct loop *l)
 
 		if (target)
 			pipeline_release(l->s->pipeline, target);
-		else if (!targets_find(l->s->targets, loaded.pid, 0))
+		else if (targets_find(l->s->targets, loaded.pid, 0))
+			continue; /* read once more */
+		else if (loaded.error == -ESRCH)
+			pipeline_lose(l->s->pipeline, loaded.pid);
+		else
 			pipeline_discard(l->s->pipeline, loaded.pid);
+	}
+}
+
+/*
+ * The first window is short, the second one's length is a matter of chance, so that many agents
+ * that were started together do not send together.
+ */
+static uint64_t next_window_ns(struct loop *l)
+{
+	uint64_t window_ns = publisher_get_window_ns(l->s->publisher);
+
+	switch (l->windows++) {
+	case 0:
+		return FIRST_WINDOW_NS + FIRST_WINDOW_NS * (random() % 100) / 100;
+	case 1:
+		return window_ns * (20 + random() % 80) / 100;
+	default:
+		return window_ns;
 	}
 }
 
@@ -120,7 +148,7 @@ static void end_window(struct loop *l)
 
 	if (ended)
 		publisher_add(l->s->publisher, ended);
-	l->window_end_ns = l->now_ns + publisher_get_window_ns(l->s->publisher);
+	l->window_end_ns = l->now_ns + next_window_ns(l);
 	if (!l->table)
 		return;
 	if (!l->on_terminal)
@@ -152,6 +180,18 @@ static void check_ends(struct loop *l)
 	}
 }
 
+/* An exec or exit found no room in the ring buffer: which one, only a look at all can tell. */
+static void make_up_for_unseen(struct loop *l)
+{
+	struct capture_stats stats;
+
+	capture_get_stats(l->s->capture, &stats);
+	if (stats.counters.lost[LOSS_PROCESS_UNSEEN] == l->unseen)
+		return;
+	l->unseen = stats.counters.lost[LOSS_PROCESS_UNSEEN];
+	targets_verify(l->s->targets);
+}
+
 static void on_tick(struct loop *l)
 {
 	uint64_t expired;
@@ -160,6 +200,7 @@ static void on_tick(struct loop *l)
 		return;
 	if (l->now_ns >= l->sweep_ns) {
 		capture_sweep(l->s->capture);
+		make_up_for_unseen(l);
 		targets_explain(l->s->targets, l->now_ns);
 		l->sweep_ns = l->now_ns + SWEEP_NS;
 	}
@@ -176,7 +217,7 @@ static int step(struct loop *l)
 	if (count < 0)
 		return errno == EINTR ? 0 : -errno;
 	l->now_ns = clock_monotonic_ns();
-	watchdog_feed(l->watchdog, l->end_ns);
+	watchdog_feed(l->s->watchdog, l->end_ns);
 	for (int i = 0; i < count; i++) {
 		if (events[i].data.fd == l->signal_fd)
 			on_signal(l);
@@ -192,7 +233,8 @@ static int step(struct loop *l)
 static void drain(struct loop *l)
 {
 	for (int i = 0; i < RECORDS_LAST_MAX && capture_poll(l->s->capture) > 0; i++)
-		watchdog_feed(l->watchdog, l->end_ns);
+		watchdog_feed(l->s->watchdog, l->end_ns);
+	pipeline_lose_all(l->s->pipeline);
 	l->table = false;
 	live_clear(&l->live);
 	end_window(l);
@@ -203,29 +245,24 @@ int loop_run(struct session *s)
 	struct loop l = {.s = s, .epoll_fd = -1, .signal_fd = -1, .timer_fd = -1};
 	int error = open_descriptors(&l);
 
-	if (!error)
-		error = watchdog_open(s->log, &l.watchdog);
 	if (error)
 		goto out;
 	l.table = options_is_local(s->options);
-	l.on_terminal = isatty(STDERR_FILENO);
+	l.on_terminal = live_is_possible(s->options);
 	l.start_ns = l.now_ns = clock_monotonic_ns();
 	if (s->options->duration_ns)
 		l.end_ns = l.now_ns + s->options->duration_ns;
-	/* The first window is a short one: something is to be seen within a second. Its length is
-	 * by chance, so that many agents do not send all at once. */
-	l.window_end_ns =
-		l.now_ns + publisher_get_window_ns(s->publisher) * (10 + random() % 40) / 100;
+	l.window_end_ns = l.now_ns + next_window_ns(&l);
 	while (!l.stop && !error)
 		error = step(&l);
 	capture_stop(s->capture);
 	drain(&l);
+	targets_end(s->targets);
 	if (targets_refused(s->targets))
 		s->failed = true;
 out:
 	if (error)
 		log_error(s->log, "event loop: %s", strerror(-error));
-	watchdog_close(l.watchdog);
 	close_descriptors(&l);
 	return error;
 }

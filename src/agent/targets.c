@@ -101,6 +101,7 @@ static int request(struct targets *t, struct entry *e)
 int targets_add(struct targets *t, pid_t pid, bool named)
 {
 	struct entry *e = find(t, pid);
+	int error;
 
 	if (e)
 		return 0;
@@ -113,7 +114,10 @@ int targets_add(struct targets *t, pid_t pid, bool named)
 	e->target.named = named;
 	e->target.start_probe = e->target.newproc_probe = -1;
 	HASH_ADD_INT(t->entries, target.pid, e);
-	return request(t, e);
+	error = request(t, e);
+	if (error)
+		drop(t, e);
+	return error;
 }
 
 struct target *targets_adopt(struct targets *t, struct loaded *loaded)
@@ -148,6 +152,7 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 			return NULL;
 	}
 	if (error) {
+		loaded->error = error;
 		if (target->named) {
 			log_error(t->config.log, "pid %d: %s", target->pid,
 				  error == -ESRCH ? "no such process" : strerror(-error));
@@ -173,10 +178,12 @@ void targets_on_exec(struct targets *t, const struct process_record *record)
 			capture_forget_process(t->config.capture, e->target.pid, e->prepared);
 		release(t, &e->target);
 		error = request(t, e);
+		if (error)
+			drop(t, e);
 	} else {
 		error = targets_add(t, record->pid, false);
-		e = find(t, record->pid);
 	}
+	e = find(t, record->pid);
 	if (e) {
 		e->prepared = record->image_generation;
 		e->first_span = false;
@@ -191,6 +198,34 @@ void targets_on_exit(struct targets *t, const struct process_record *record)
 
 	if (e)
 		drop(t, e);
+}
+
+void targets_verify(struct targets *t)
+{
+	struct entry *e, *next;
+
+	HASH_ITER (hh, t->entries, e, next) {
+		struct process_record record = {.pid = e->target.pid};
+
+		if (!e->target.generation)
+			continue; /* the loader finds out */
+		record.image_generation = capture_get_generation(t->config.capture, record.pid);
+		if (!process_is_alive(e->target.process))
+			targets_on_exit(t, &record);
+		else if (record.image_generation != e->target.generation)
+			targets_on_exec(t, &record);
+	}
+}
+
+void targets_end(struct targets *t)
+{
+	for (struct entry *e = t->entries; e; e = e->hh.next) {
+		if (!e->target.named || e->target.attached_ns)
+			continue;
+		log_error(t->config.log, "pid %d: its executable was not read before the end",
+			  e->target.pid);
+		t->refused++;
+	}
 }
 
 struct target *targets_find(struct targets *t, pid_t pid, uint32_t generation)

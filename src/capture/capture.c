@@ -208,6 +208,13 @@ static bool find_process(struct capture *c, pid_t pid, struct target_process *kn
 				     sizeof(*known), 0);
 }
 
+uint32_t capture_get_generation(struct capture *c, pid_t pid)
+{
+	struct target_process known;
+
+	return find_process(c, pid, &known) ? known.generation : 0;
+}
+
 void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation)
 {
 	struct target_process known;

@@ -59,6 +59,8 @@ int capture_set_process(struct capture *c, pid_t pid, const struct target_proces
  */
 int capture_prepare_image(struct capture *c, const struct target_image *image,
 			  const struct target_process *target);
+/* Of the image that the kernel side knows now; 0: none, or still pending. */
+uint32_t capture_get_generation(struct capture *c, pid_t pid);
 void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation);
 /* Exec and exit of this process and of all its descendants are announced from here on. */
 int capture_follow(struct capture *c, pid_t pid);

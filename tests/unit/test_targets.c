@@ -169,6 +169,45 @@ static void test_adopted(void **state)
 	child_end(pid);
 }
 
+/* Its exec, then its exit, found no room in the ring buffer. */
+static void test_unseen(void **state)
+{
+	struct parts *p = *state;
+	pid_t pid = waiting_program_run(p->path);
+	struct target *t;
+
+	assert_int_equal(targets_add(p->targets, pid, true), 0);
+	assert_non_null(adopt(p));
+	targets_verify(p->targets);
+	t = targets_find(p->targets, pid, 1);
+	assert_non_null(t);
+	capture_forget_process(p->capture.capture, pid, 1);
+	targets_verify(p->targets);
+	assert_int_equal(t->generation, 0);
+	assert_ptr_equal(adopt(p), t);
+	assert_int_equal(t->generation, 2);
+	child_end(pid);
+	targets_verify(p->targets);
+	assert_int_equal(targets_count(p->targets), 0);
+}
+
+static void test_unread_at_the_end(void **state)
+{
+	struct parts *p = *state;
+	pid_t named = waiting_program_run(p->path), found = waiting_program_run(p->path);
+	char expected[128];
+
+	assert_int_equal(targets_add(p->targets, named, true), 0);
+	assert_int_equal(targets_add(p->targets, found, false), 0);
+	targets_end(p->targets);
+	snprintf(expected, sizeof(expected),
+		 "error: pid %d: its executable was not read before the end\n", named);
+	assert_logged(p, expected);
+	assert_int_equal(targets_refused(p->targets), 1);
+	child_end(named);
+	child_end(found);
+}
+
 /* Each named process that cannot be profiled is told, and counted. */
 static void test_refused(void **state)
 {
@@ -312,6 +351,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_adopted, set_up_local, tear_down),
 		cmocka_unit_test_setup_teardown(test_refused, set_up_local, tear_down),
+		cmocka_unit_test_setup_teardown(test_unseen, set_up_local, tear_down),
+		cmocka_unit_test_setup_teardown(test_unread_at_the_end, set_up_local, tear_down),
 		cmocka_unit_test_setup_teardown(test_exec_while_loading, set_up_local, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_executable, set_up_local, tear_down),
 		cmocka_unit_test_setup_teardown(test_shared_probes, set_up_host, tear_down),
