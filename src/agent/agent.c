@@ -21,6 +21,8 @@
 #include "agent/session.h"
 #include "agent/summary.h"
 #include "agent/targets.h"
+#include "agent/terminal.h"
+#include "agent/watchdog.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/capture.h"
@@ -131,6 +133,15 @@ static int open_parts(struct session *s, char *why, size_t why_size)
 	return error ? error : open_capture(s, why, why_size);
 }
 
+static int open_watchdog(struct session *s, char *why, size_t why_size)
+{
+	int error = watchdog_open(s->log, &s->watchdog);
+
+	if (error)
+		snprintf(why, why_size, "%s", strerror(-error));
+	return error;
+}
+
 static int open_targets(struct session *s, char *why, size_t why_size)
 {
 	struct targets_config targets = {
@@ -152,8 +163,20 @@ static int open_targets(struct session *s, char *why, size_t why_size)
 static int add_found(void *context, pid_t pid)
 {
 	struct session *s = context;
+	int error = targets_add(s->targets, pid, false);
 
-	return targets_add(s->targets, pid, false) == -ENOMEM ? -ENOMEM : 0;
+	if (error == -ENOSPC)
+		s->unscanned++;
+	return error == -ENOMEM ? error : 0;
+}
+
+static int scan_host(struct session *s)
+{
+	int error = discovery_scan(add_found, s);
+
+	if (s->unscanned)
+		log_warn(s->log, "%zu processes are not looked at: too many run", s->unscanned);
+	return error;
 }
 
 static int add_command(struct session *s)
@@ -173,7 +196,7 @@ static int add_targets(struct session *s)
 	if (o->command)
 		return add_command(s);
 	if (!o->pid_count)
-		return discovery_scan(add_found, s);
+		return scan_host(s);
 	for (size_t i = 0; i < o->pid_count && !error; i++)
 		error = targets_add(s->targets, o->pids[i], true);
 	return error;
@@ -267,16 +290,18 @@ static void raise_descriptor_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int agent_run(const struct options *options, const struct log *log)
+int agent_run(const struct options *options, const struct log *main_log)
 {
+	struct log log = *main_log;
 	struct session s = {
 		.options = options,
-		.log = log,
+		.log = &log,
 		.period_ns = 1000000000ull / options->frequency_hz,
 	};
 	char why[512] = "";
 	int error;
 
+	log.clears = live_is_possible(options);
 	block_signals();
 	srandom(clock_monotonic_ns());
 
@@ -285,12 +310,14 @@ int agent_run(const struct options *options, const struct log *log)
 	if (error)
 		snprintf(why, sizeof(why), "cannot start a process: %s", strerror(-error));
 	else
-		error = publisher_open(options, log, &s.publisher, why, sizeof(why));
+		error = publisher_open(options, &log, &s.publisher, why, sizeof(why));
 	if (error == -EINVAL) {
-		log_error(log, "%s", why);
+		log_error(&log, "%s", why);
 		command_close(s.command);
 		return EXIT_USAGE;
 	}
+	if (!error)
+		error = open_watchdog(&s, why, sizeof(why));
 	if (!error)
 		error = open_parts(&s, why, sizeof(why));
 	if (!error)
@@ -298,11 +325,13 @@ int agent_run(const struct options *options, const struct log *log)
 	if (!error)
 		error = start(&s, why, sizeof(why));
 	if (error) {
-		log_error(log, "%s", why);
+		log_error(&log, "%s", why);
 	} else {
 		error = loop_run(&s);
+		watchdog_finish(s.watchdog);
 		finish(&s);
 	}
 	close_session(&s);
+	watchdog_close(s.watchdog);
 	return error || s.failed ? EXIT_FAILED : EXIT_DONE;
 }

@@ -32,11 +32,22 @@ void held_samples_close(struct held_samples *h)
 {
 	if (!h)
 		return;
-	for (struct held *at = h->first, *next; at; at = next) {
+	held_samples_forget(h);
+	free(h);
+}
+
+uint64_t held_samples_forget(struct held_samples *h)
+{
+	uint64_t count = 0;
+
+	for (struct held *at = h->first, *next; at; at = next, count++) {
 		next = at->next;
 		free(at);
 	}
-	free(h);
+	h->first = NULL;
+	h->end = &h->first;
+	h->bytes = 0;
+	return count;
 }
 
 int held_samples_add(struct held_samples *h, const struct sample_record *sample)

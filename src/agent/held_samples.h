@@ -16,5 +16,7 @@ int held_samples_add(struct held_samples *h, const struct sample_record *sample)
 uint64_t held_samples_take(struct held_samples *h, uint32_t pid,
 			   void (*each)(void *context, const struct sample_record *sample),
 			   void *context);
+/* Forgets all; returns their number. */
+uint64_t held_samples_forget(struct held_samples *h);
 
 #endif

@@ -104,7 +104,8 @@ static size_t read_name(const struct target *target, const struct sample_span *s
 		span->name_copied < RECORD_SPAN_NAME_MAX ? span->name_copied : RECORD_SPAN_NAME_MAX;
 
 	if (wanted > copied &&
-	    !process_read_memory(target->process, span->name_address, name, wanted))
+	    !process_read_memory(target->process, span->name_address, name, wanted) &&
+	    !memcmp(name, span->name, copied)) /* else the span is over, its memory another's */
 		return wanted;
 	memcpy(name, span->name, copied);
 	return copied;
@@ -196,6 +197,11 @@ void pipeline_discard(struct pipeline *p, uint32_t pid)
 void pipeline_lose(struct pipeline *p, uint32_t pid)
 {
 	p->stats.without_image += held_samples_take(p->held, pid, NULL, NULL);
+}
+
+void pipeline_lose_all(struct pipeline *p)
+{
+	p->stats.without_image += held_samples_forget(p->held);
 }
 
 struct profile *pipeline_take(struct pipeline *p)

@@ -9,7 +9,6 @@
 
 #include "unwind/unwind.h"
 
-struct block_cache;
 struct pipeline;
 struct profile;
 struct sample_log;
@@ -24,9 +23,9 @@ struct pipeline_config {
 };
 
 struct pipeline_stats {
-	uint64_t samples;	/* of profiled processes */
-	uint64_t without_image; /* their executable was not read before it went, or before they were
-				   too many */
+	uint64_t samples;	 /* of profiled processes */
+	uint64_t without_image;	 /* their executable was not read in time: before it went, the run
+				    ended or they were too many */
 	uint64_t span_unsettled; /* a span was known but could not be read */
 	struct unwind_stats unwind;
 };
@@ -44,6 +43,7 @@ void pipeline_release(struct pipeline *p, struct target *target);
 void pipeline_discard(struct pipeline *p, uint32_t pid);
 /* Counts what was held for a process whose image went before it was read. */
 void pipeline_lose(struct pipeline *p, uint32_t pid);
+void pipeline_lose_all(struct pipeline *p);
 
 /* Ends the window and gives it away; a new one begins. The caller closes it. NULL: no memory. */
 struct profile *pipeline_take(struct pipeline *p);

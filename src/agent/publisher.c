@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "agent/options.h"
@@ -34,6 +33,8 @@ struct publisher {
 	const struct log *log;
 	struct sender *sender; /* NULL: nothing is sent */
 	bool report, keep_total;
+	bool failed;	       /* a window was not sent or not kept */
+	uint64_t dropped;      /* samples without room in a window, when no total is kept */
 	struct profile *total; /* opened with the first window; NULL: none is kept */
 };
 
@@ -105,8 +106,10 @@ static void send_window(struct publisher *p, const struct profile *window)
 	struct format_otlp_options options = {.agent_version = SPANPROF_VERSION};
 	int error = format_otlp_each(window, &options, REQUEST_BYTES_MAX, queue_request, p);
 
-	if (error)
-		log_error(p->log, "a profile could not be encoded: %s", strerror(-error));
+	if (!error)
+		return;
+	log_error(p->log, "a profile could not be encoded: %s", strerror(-error));
+	p->failed = true;
 }
 
 void publisher_add(struct publisher *p, struct profile *window)
@@ -121,8 +124,11 @@ void publisher_add(struct publisher *p, struct profile *window)
 		error = open_total(p, &view);
 	if (p->total)
 		error = profile_merge(p->total, window);
-	if (error)
+	if (error) {
 		log_error(p->log, "out of memory: a window is missing in the report");
+		p->failed = true;
+	}
+	p->dropped += view.dropped;
 	profile_close(window);
 }
 
@@ -133,7 +139,7 @@ const struct profile *publisher_get_total(const struct publisher *p)
 
 uint64_t publisher_get_window_ns(const struct publisher *p)
 {
-	if (p->keep_total && !p->sender && isatty(STDERR_FILENO))
+	if (!p->sender && live_is_possible(p->options))
 		return WATCHED_WINDOW_NS;
 	return p->options->window_s * 1000000000ull;
 }
@@ -156,6 +162,21 @@ static bool print_report(struct publisher *p)
 	if (!written)
 		log_error(p->log, "the report could not be printed");
 	return written;
+}
+
+/* The report has a note of its own. */
+static void tell_dropped(const struct publisher *p)
+{
+	uint64_t dropped = p->dropped;
+	struct profile_view view;
+
+	if (p->total) {
+		profile_get_view(p->total, &view);
+		dropped = view.dropped;
+	}
+	if (dropped)
+		log_warn(p->log, "%llu samples found no room in the profile",
+			 (unsigned long long)dropped);
 }
 
 static bool close_sender(struct publisher *p)
@@ -207,7 +228,9 @@ bool publisher_finish(struct publisher *p, bool report)
 	}
 	if (p->report && report && !on_stdout)
 		done &= print_report(p);
-	return close_sender(p) && done;
+	else
+		tell_dropped(p);
+	return close_sender(p) && done && !p->failed;
 }
 
 void publisher_close(struct publisher *p)

@@ -4,6 +4,7 @@
 #define AGENT_SESSION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct binary_store;
@@ -18,6 +19,7 @@ struct publisher;
 struct sample_log;
 struct symbolizer;
 struct targets;
+struct watchdog;
 
 struct session {
 	const struct options *options;
@@ -33,7 +35,9 @@ struct session {
 	struct publisher *publisher;
 	struct sample_log *sample_log;
 	struct command *command; /* NULL: none */
-	bool failed;		 /* something the exit code must tell */
+	struct watchdog *watchdog;
+	size_t unscanned; /* processes for which there was no room */
+	bool failed;	  /* something the exit code must tell */
 };
 
 /* Runs until the duration is over, a signal comes or nothing is left to profile. */

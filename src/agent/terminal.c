@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Terminal properties by ioctl, and the live table by the two control sequences all know. */
+/* Terminal properties by ioctl, and the live table by two control sequences that all know. */
 #include "agent/terminal.h"
 
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "agent/options.h"
 #include "base/bytes.h"
 #include "profile/profile.h"
 #include "report/report.h"
@@ -36,11 +37,16 @@ bool terminal_has_color(int fd)
 	return isatty(fd) && kind && strcmp(kind, "dumb") && !(no_color && *no_color);
 }
 
+bool live_is_possible(const struct options *o)
+{
+	return options_is_local(o) && !o->command && isatty(STDERR_FILENO);
+}
+
 void live_clear(struct live *l)
 {
-	if (l->lines_drawn)
-		fprintf(stderr, "\033[%uA\r\033[J", l->lines_drawn);
-	l->lines_drawn = 0;
+	if (l->drawn)
+		fputs("\r\033[J", stderr);
+	l->drawn = false;
 }
 
 void live_draw(struct live *l, const struct profile *total)
@@ -52,6 +58,7 @@ void live_draw(struct live *l, const struct profile *total)
 	};
 	struct profile_view view;
 	struct buffer text;
+	unsigned lines = 0;
 
 	profile_get_view(total, &view);
 	if (view.sample_count <= 1)
@@ -61,9 +68,11 @@ void live_draw(struct live *l, const struct profile *total)
 	if (!report_live(total, &options, rows, &text)) {
 		live_clear(l);
 		for (size_t i = 0; i < text.size; i++)
-			l->lines_drawn += text.data[i] == '\n';
+			lines += text.data[i] == '\n';
 		fwrite(text.data, 1, text.size, stderr);
+		fprintf(stderr, "\033[%uA\r", lines);
 		fflush(stderr);
+		l->drawn = true;
 	}
 	buffer_close(&text);
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+struct options;
 struct profile;
 
 /* 0: not a terminal. */
@@ -13,10 +14,15 @@ unsigned terminal_rows(int fd);
 /* A terminal that is not "dumb", unless NO_COLOR is set. */
 bool terminal_has_color(int fd);
 
-/* The live table on stderr, drawn over its last state. */
+/*
+ * The live table on stderr, drawn over its last state. The cursor waits at its top, so that a log
+ * line takes its place and the next table stands below that.
+ */
 struct live {
-	unsigned lines_drawn;
+	bool drawn;
 };
+/* A terminal, a profile that prints a report, and no COMMAND that writes there itself. */
+bool live_is_possible(const struct options *o);
 void live_draw(struct live *l, const struct profile *total);
 /* Wipes the table, so that log lines and the report follow cleanly. */
 void live_clear(struct live *l);

@@ -25,28 +25,70 @@ struct watchdog {
 	pthread_cond_t stopping;
 	bool stop;
 	_Atomic uint64_t fed_ns, end_ns;
+	_Atomic bool finishing;
 };
 
-static bool told_to_end(const struct watchdog *w, uint64_t now_ns)
+static void ending_signals(sigset_t *signals)
 {
-	uint64_t end_ns = atomic_load(&w->end_ns);
+	sigemptyset(signals);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGTERM);
+	sigaddset(signals, SIGHUP);
+}
+
+static bool signal_waits(void)
+{
 	sigset_t pending;
 
-	if (end_ns && now_ns > end_ns + PATIENCE_NS)
-		return true;
 	return !sigpending(&pending) &&
 	       (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
 		sigismember(&pending, SIGHUP));
 }
 
+static bool told_to_end(const struct watchdog *w, uint64_t now_ns)
+{
+	uint64_t end_ns = atomic_load(&w->end_ns);
+
+	return (end_ns && now_ns > end_ns + PATIENCE_NS) || signal_waits();
+}
+
+/* One that came with the first is the same: timeout(1) sends two. */
+static void forget_signals(void)
+{
+	struct timespec none = {0};
+	sigset_t signals;
+
+	ending_signals(&signals);
+	while (sigtimedwait(&signals, NULL, &none) > 0)
+		continue;
+}
+
+static void look(struct watchdog *w, uint64_t now_ns)
+{
+	if (now_ns < atomic_load(&w->fed_ns) + PATIENCE_NS || !told_to_end(w, now_ns))
+		return;
+	log_error(w->log, "a read of a profiled process's memory or file does not return: "
+			  "ended without a report");
+	_exit(EXIT_FAILED);
+}
+
+static void look_while_finishing(struct watchdog *w)
+{
+	if (!signal_waits())
+		return;
+	log_error(w->log, "interrupted before all was written and delivered");
+	_exit(EXIT_FAILED);
+}
+
 static void *run(void *argument)
 {
+	uint64_t now_ns, looked_ns = clock_monotonic_ns();
 	struct watchdog *w = argument;
+	bool finishing = false;
 
 	pthread_mutex_lock(&w->lock);
 	while (!w->stop) {
 		struct timespec until;
-		uint64_t now_ns;
 
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += LOOK_NS;
@@ -54,12 +96,19 @@ static void *run(void *argument)
 		until.tv_nsec %= 1000000000l;
 		pthread_cond_timedwait(&w->stopping, &w->lock, &until);
 		now_ns = clock_monotonic_ns();
-		if (w->stop || now_ns < atomic_load(&w->fed_ns) + PATIENCE_NS ||
-		    !told_to_end(w, now_ns))
-			continue;
-		log_error(w->log, "a read of a profiled process's memory or file does not return: "
-				  "ended without a report");
-		_exit(EXIT_FAILED);
+		/* Nothing ran, this thread neither: stopped by SIGSTOP or a frozen cgroup. */
+		if (now_ns > looked_ns + PATIENCE_NS / 2)
+			atomic_store(&w->fed_ns, now_ns);
+		looked_ns = now_ns;
+		if (w->stop)
+			break;
+		if (finishing)
+			look_while_finishing(w);
+		else if (atomic_load(&w->finishing))
+			forget_signals();
+		else
+			look(w, now_ns);
+		finishing = atomic_load(&w->finishing);
 	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
@@ -107,4 +156,9 @@ void watchdog_feed(struct watchdog *w, uint64_t end_ns)
 {
 	atomic_store(&w->end_ns, end_ns);
 	atomic_store(&w->fed_ns, clock_monotonic_ns());
+}
+
+void watchdog_finish(struct watchdog *w)
+{
+	atomic_store(&w->finishing, true);
 }

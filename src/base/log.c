@@ -14,6 +14,7 @@
 /* One write per line, so that lines of several threads and processes do not mix. */
 static void write_line(const struct log *log, const char *level, const char *format, va_list list)
 {
+	const char *clear = log->clears ? "\r\033[J" : "";
 	char raw[LINE_BYTES_MAX], line[LINE_BYTES_MAX + 64];
 	size_t head, size;
 	int length;
@@ -24,7 +25,7 @@ static void write_line(const struct log *log, const char *level, const char *for
 	size = (size_t)length < sizeof(raw) ? (size_t)length : sizeof(raw) - 1;
 	if (size && raw[size - 1] == '\n')
 		size--;
-	head = (size_t)snprintf(line, sizeof(line), "spanprof: %s", level);
+	head = (size_t)snprintf(line, sizeof(line), "%sspanprof: %s", clear, level);
 	/* What a target chose may stand in the message: cleaned, it cannot start a second line. */
 	size = head + string_clean(line + head, sizeof(line) - head - 1, raw, size);
 	line[size++] = '\n';

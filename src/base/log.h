@@ -8,6 +8,7 @@
 struct log {
 	int fd;	      /* where lines go, usually 2 */
 	bool verbose; /* whether log_debug lines are written */
+	bool clears;  /* a table may stand below the cursor: wiped before each line */
 };
 
 void log_error(const struct log *log, const char *format, ...)

@@ -89,10 +89,14 @@ spans_are_there()
 # On a terminal there are sequences of our own: colors and the live table, CSI only.
 terminal()
 {
+	"$hostile" -rounds 8 >"$work/null" 2>&1 &
+	target=$!
+	child "$target"
 	# shellcheck disable=SC2016
-	PROFILER=$spanprof HOSTILE=$hostile TERM=xterm \
-		script -qec '"$PROFILER" --window 1 -- "$HOSTILE" -rounds 4' "$work/typescript" \
+	PROFILER=$spanprof TARGET=$target TERM=xterm \
+		script -qec '"$PROFILER" -p "$TARGET" -d 3' "$work/typescript" \
 		</dev/null >"$work/null" 2>&1 || fail "on a terminal: $(tail -3 "$work/typescript")"
+	end "$target" || :
 	# What script itself writes, and carriage returns of the terminal, are not ours.
 	sed -e '1d;$d' "$work/typescript" | tr -d '\r' |
 		sed -e "s/$(printf '\033')\[[0-9;]*[ABCDHJKm]//g" >"$work/screen"

@@ -110,6 +110,22 @@ attached()
 	expect 'bytes changed afterwards' "$(text_differences "$target")" 0
 }
 
+# Stopped for longer than a hanging read is borne with, it goes on; two signals at once are one.
+stopped_and_told_twice()
+{
+	"$spanprof" -p "$target" -d 2 >"$work/out" 2>"$work/log" &
+	profiler=$!
+	child "$profiler"
+	within 5 grep -q attached "$work/log" || fail "does not attach: $(cat "$work/log")"
+	kill -STOP "$profiler"
+	sleep 8
+	kill -CONT "$profiler"
+	wait "$profiler" || fail "after SIGCONT: exit status $?: $(cat "$work/log")"
+	expect_text "$work/out" 'samples .* CPU .* inside' 'report after SIGCONT'
+	run 0 timeout --preserve-status -s INT 1 "$spanprof" -p "$target"
+	expect_text "$work/out" 'samples .* CPU .* inside' 'report when timeout ends it'
+}
+
 go_build tests/targets/plain "$work/plain"
 (cd tests/targets/plain && go build -o "$work/sdk" ./sdk)
 : >"$work/target.out"
@@ -124,6 +140,7 @@ for i in $(seq "$times"); do
 	once "$i"
 done
 echo "signals:$signals; $early of them came before a process was profiled"
+stopped_and_told_twice
 attached # nothing of all that is in the way of the next
 expect 'events in tracefs' "$(cat /sys/kernel/tracing/uprobe_events)" "$uprobe_events"
 expect 'pinned objects' "$(find /sys/fs/bpf -name '*spanprof*' | wc -l)" 0
