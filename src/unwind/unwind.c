@@ -341,6 +341,8 @@ void unwind_sample(const struct sample_record *sample, struct gobinary *binary, 
 	struct layout layout;
 	enum walk_end end = WALK_LOST;
 
+	if (w.table)
+		pclntab_begin(w.table);
 	out->count = out->kernel_count = 0;
 	out->truncated = false;
 	stats->stacks++;
