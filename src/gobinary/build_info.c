@@ -212,7 +212,6 @@ static void parse_modules(struct text modules, struct build_info *out)
 		return;
 	modules.at += SENTINEL_BYTES;
 	modules.size -= 2 * SENTINEL_BYTES;
-	out->has_modules = true;
 	while (modules.size)
 		was_sdk = parse_line(take_until(&modules, '\n'), was_sdk, out);
 }

@@ -4,7 +4,6 @@
 #ifndef GOBINARY_BUILD_INFO_H
 #define GOBINARY_BUILD_INFO_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct elf_image;
@@ -16,7 +15,6 @@ struct build_info {
 	char module_version[128]; /* of the main module; may be "(devel)" */
 	char vcs_revision[64];
 	char sdk_version[64]; /* of go.opentelemetry.io/otel/sdk, replacements honoured */
-	bool has_modules;     /* module information was there: an empty sdk_version means no SDK */
 };
 
 /*

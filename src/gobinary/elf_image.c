@@ -147,11 +147,6 @@ void elf_image_set_cache(struct elf_image *image, struct block_cache *cache)
 	image->cache = cache;
 }
 
-uint64_t elf_image_file_size(const struct elf_image *image)
-{
-	return image->file_size;
-}
-
 bool elf_image_is_pie(const struct elf_image *image)
 {
 	return image->type == ET_DYN;

@@ -24,8 +24,8 @@
 
 /* Where things lie in moduledata, in words; 0: this version has none. */
 struct layout {
-	size_t text; /* then etext, noptrdata, enoptrdata, data, edata, bss, ebss, … */
-	size_t types, etypes, gofunc, itaboffset, typelinks;
+	size_t text; /* then etext */
+	size_t types, etypes, gofunc;
 };
 
 struct header {
@@ -89,11 +89,11 @@ static struct layout layout_of(struct words *w, const struct header *h)
 {
 	switch (h->magic) {
 	case MAGIC_1_2:
-		return (struct layout){12, 25, 26, 0, 0, 30};
+		return (struct layout){12, 25, 26, 0};
 	case MAGIC_1_16:
-		return (struct layout){22, 35, 36, 0, 0, 40};
+		return (struct layout){22, 35, 36, 0};
 	case MAGIC_1_18:
-		return (struct layout){22, 35, 36, 38, 0, 42};
+		return (struct layout){22, 35, 36, 38};
 	}
 	/*
 	 * From 1.20, two words covctrs precede `end`. In 1.27 typedesclen stands between types
@@ -101,61 +101,24 @@ static struct layout layout_of(struct words *w, const struct header *h)
 	 * rodata lies below the end of the types.
 	 */
 	if (word(w, 37) + word(w, 38) <= word(w, 39))
-		return (struct layout){22, 37, 39, 43, 40, 0};
-	/* 1.26 has epclntab behind gofunc, then the three words of textsectmap, as ever. */
-	return (struct layout){22, 37, 38, 40, 0, 0};
-}
-
-/*
- * 1.20 to 1.26: typelinks follow textsectmap, which 1.26 moved by one word: there the first place
- * holds textsectmap's capacity, a small number.
- */
-static size_t find_typelinks(struct words *w)
-{
-	for (size_t at = 44; at <= 45; at++) {
-		uint64_t start = word(w, at), count = word(w, at + 1);
-
-		if (start >= 4096 && count == word(w, at + 2) && count < UINT32_MAX)
-			return at;
-	}
-	return 0;
+		return (struct layout){22, 37, 39, 43};
+	return (struct layout){22, 37, 38, 40};
 }
 
 static int fill(struct words *w, const struct layout *l, struct moduledata *out)
 {
-	size_t typelinks = l->typelinks;
-	uint64_t *data = &out->noptrdata;
-
 	out->address = w->address;
 	out->text = word(w, l->text);
 	out->etext = word(w, l->text + 1);
-	for (size_t i = 0; i < 8; i++)
-		data[i] = word(w, l->text + 2 + i);
 	out->types = word(w, l->types);
 	out->etypes = word(w, l->etypes);
 	out->gofunc = word(w, l->gofunc);
-	if (l->itaboffset) {
-		out->itabs = out->types + word(w, l->itaboffset);
-		out->itabs_size = word(w, l->itaboffset + 1);
-	} else if (!typelinks) {
-		typelinks = find_typelinks(w);
-	}
-	if (typelinks) {
-		out->typelinks = word(w, typelinks);
-		out->typelinks_count = word(w, typelinks + 1);
-		out->itablinks = word(w, typelinks + 3);
-		out->itablinks_count = word(w, typelinks + 4);
-	}
 	if (w->err)
 		return w->err == -ERANGE ? -EINVAL : w->err;
 	if (out->text >= out->etext || out->types >= out->etypes)
 		return -EINVAL;
 	return 0;
 }
-
-_Static_assert(offsetof(struct moduledata, enoptrbss) - offsetof(struct moduledata, noptrdata) ==
-		       7 * sizeof(uint64_t),
-	       "fill() takes the eight data words for an array");
 
 int moduledata_find(struct elf_image *image, uint64_t pclntab, struct moduledata *out)
 {

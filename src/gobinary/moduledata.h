@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime.firstmoduledata of a Go executable: where text, types and tables lie. */
+/* runtime.firstmoduledata of a Go executable: where text, types and inline trees lie. */
 #ifndef GOBINARY_MODULEDATA_H
 #define GOBINARY_MODULEDATA_H
 
@@ -11,12 +11,8 @@ struct elf_image;
 struct moduledata {
 	uint64_t address;
 	uint64_t text, etext;
-	uint64_t noptrdata, enoptrdata, data, edata, bss, ebss, noptrbss, enoptrbss;
 	uint64_t types, etypes;
 	uint64_t gofunc;
-	uint64_t typelinks, typelinks_count;
-	uint64_t itablinks, itablinks_count; /* up to Go 1.26 */
-	uint64_t itabs, itabs_size;	     /* from Go 1.27: the itabs themselves */
 };
 
 /* `pclntab` from pclntab_find. -ENOENT, -EINVAL. */

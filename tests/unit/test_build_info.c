@@ -91,7 +91,6 @@ static void assert_shop(const struct build_info *b)
 	assert_string_equal(b->module_version, "v1.2.3");
 	assert_string_equal(b->sdk_version, "v1.41.0");
 	assert_string_equal(b->vcs_revision, "0123abcd");
-	assert_true(b->has_modules);
 }
 
 static void reads_inline_strings(void **state)
@@ -188,12 +187,10 @@ static void knows_what_is_missing(void **state)
 	assert_string_equal(b.module_version, "(devel)");
 	assert_string_equal(b.sdk_version, "");
 	assert_string_equal(b.vcs_revision, "");
-	assert_true(b.has_modules);
 	/* Built without modules. */
 	assert_int_equal(read_inline("go1.20", "", &b), 0);
 	assert_string_equal(b.go_version, "go1.20");
 	assert_string_equal(b.main_path, "");
-	assert_false(b.has_modules);
 }
 
 static void cuts_and_cleans(void **state)
