@@ -163,16 +163,6 @@ pid_t process_get_pid(const struct process *p)
 	return p->pid;
 }
 
-uint64_t process_get_start_ticks(const struct process *p)
-{
-	return p->start_ticks;
-}
-
-const char *process_get_comm(const struct process *p)
-{
-	return p->comm;
-}
-
 const char *process_get_executable(const struct process *p)
 {
 	return p->executable;

@@ -25,8 +25,6 @@ int process_open(pid_t pid, struct process **out);
 void process_close(struct process *p);
 
 pid_t process_get_pid(const struct process *p);
-uint64_t process_get_start_ticks(const struct process *p); /* field 22 of stat */
-const char *process_get_comm(const struct process *p);	   /* cleaned */
 const char *process_get_executable(
 	const struct process *p); /* target of exe, cleaned; "" unknown */
 /* Of an executable's path without " (deleted)", the kernel's mark of a file that was replaced. */

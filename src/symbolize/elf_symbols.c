@@ -194,11 +194,6 @@ void elf_symbols_close(struct elf_symbols *s)
 	free(s);
 }
 
-size_t elf_symbols_count(const struct elf_symbols *s)
-{
-	return s->count;
-}
-
 size_t elf_symbols_bytes(const struct elf_symbols *s)
 {
 	return sizeof(*s) + s->capacity * sizeof(*s->symbols);

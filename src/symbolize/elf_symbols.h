@@ -17,7 +17,6 @@ struct elf_symbols;
 int elf_symbols_open(int fd, struct block_cache *cache, uint64_t skip_start, uint64_t skip_end,
 		     struct elf_symbols **out);
 void elf_symbols_close(struct elf_symbols *s);
-size_t elf_symbols_count(const struct elf_symbols *s);
 size_t elf_symbols_bytes(const struct elf_symbols *s);
 /* Hex of the GNU build id, "" none. */
 const char *elf_symbols_get_build_id(const struct elf_symbols *s);

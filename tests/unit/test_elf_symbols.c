@@ -88,7 +88,6 @@ static void test_made_up_table(void **state)
 	char cut[4];
 
 	open_sample(&sample, 0, 0, &cache, &s);
-	assert_int_equal(elf_symbols_count(s), 4);
 	assert_string_equal(elf_symbols_get_build_id(s), "");
 	assert_symbol(s, SMALL_ELF_TEXT + 0xff, NULL);
 	assert_symbol(s, SMALL_ELF_TEXT + 0x100, "alpha"); /* not _alpha */
@@ -115,7 +114,6 @@ static void test_skipped_range(void **state)
 	struct elf_symbols *s;
 
 	open_sample(&sample, SMALL_ELF_TEXT, SMALL_ELF_TEXT + 0x140, &cache, &s);
-	assert_int_equal(elf_symbols_count(s), 2);
 	assert_symbol(s, SMALL_ELF_TEXT + 0x100, NULL);
 	assert_symbol(s, SMALL_ELF_TEXT + 0x140, "inner");
 	elf_symbols_close(s);
@@ -136,7 +134,6 @@ static void test_other_tables(void **state)
 	block_cache_close(cache);
 	none.table_name = NULL;
 	open_sample(&none, 0, 0, &cache, &s);
-	assert_int_equal(elf_symbols_count(s), 0);
 	assert_symbol(s, SMALL_ELF_TEXT + 0x140, NULL);
 	elf_symbols_close(s);
 	block_cache_close(cache);
@@ -173,7 +170,6 @@ static void test_libc(void **state)
 	assert_int_equal(block_cache_open(1 << 20, &cache), 0);
 	assert_int_equal(elf_symbols_open(fd, cache, 0, 0, &s), 0);
 	close(fd);
-	assert_true(elf_symbols_count(s) > 1000);
 	assert_true(strlen(elf_symbols_get_build_id(s)) >= 32);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const ElfW(Sym) * symbol;
