@@ -80,6 +80,7 @@ static __always_inline __u64 read_goroutine(const struct target_process *target,
 		} else {
 			record->curg_sp = user_word(curg + target->g_sched_sp);
 			record->curg_pc = user_word(curg + target->g_sched_pc);
+			record->curg_lr = saved_link(target, curg);
 		}
 	}
 	return user_word(g + target->g_stack_hi);

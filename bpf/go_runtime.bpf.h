@@ -32,6 +32,12 @@ static __always_inline __u64 current_g(const struct target_process *target,
 		return regs->g;
 	return user_word(thread_pointer(task) + target->tls_offset);
 }
+
+/* runtime.gobuf keeps LR right before the frame pointer: set where a prologue was left. */
+static __always_inline __u64 saved_link(const struct target_process *target, __u64 g)
+{
+	return user_word(g + target->g_sched_bp - 8);
+}
 #else
 static __always_inline __u64 current_g(const struct target_process *target,
 				       const struct user_registers *regs)
@@ -39,6 +45,11 @@ static __always_inline __u64 current_g(const struct target_process *target,
 	struct task_struct *task = (void *)bpf_get_current_task();
 
 	return user_word(thread_pointer(task) + target->tls_offset);
+}
+
+static __always_inline __u64 saved_link(const struct target_process *target, __u64 g)
+{
+	return 0;
 }
 #endif
 

@@ -57,6 +57,7 @@ static __always_inline bool signal_frame_registers(__u64 frame, struct user_regi
 	to->pc = saved[UCONTEXT_RIP];
 	to->sp = saved[UCONTEXT_RSP];
 	to->fp = saved[UCONTEXT_RBP];
+	to->lr = 0;
 	return true;
 }
 

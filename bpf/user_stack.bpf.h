@@ -139,17 +139,20 @@ static __always_inline void take_interrupted(struct sample_record *record,
 {
 	struct user_registers interrupted;
 
-	if (signal_frame && record->flags & SAMPLE_SYSTEM_STACK)
-		record->curg_sp = 0; /* saved when it last left the CPU: not where it is now */
+	/* Those of g.sched were saved when it last left the CPU: that is not where it is now. */
+	if (signal_frame && record->flags & SAMPLE_SYSTEM_STACK &&
+	    !(record->flags & SAMPLE_CURG_SYSCALL))
+		record->curg_sp = 0;
 	if (!signal_frame)
 		signal_frame = signal_frame_of_leaf(record, target);
 	if (!signal_frame || !signal_frame_registers(signal_frame, &interrupted) ||
 	    interrupted.pc < target->text_start || interrupted.pc >= target->text_end)
 		return;
-	record->flags |= SAMPLE_SIGNAL;
+	record->flags = (record->flags | SAMPLE_SIGNAL) & ~SAMPLE_CURG_SYSCALL;
 	record->curg_pc = interrupted.pc;
 	record->curg_sp = interrupted.sp;
 	record->curg_fp = interrupted.fp;
+	record->curg_lr = interrupted.lr;
 }
 
 /* Fills the words behind the record; returns how many are used. */

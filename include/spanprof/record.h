@@ -73,6 +73,7 @@ struct sample_record {
 	__u64 curg_pc;
 	__u64 curg_sp;
 	__u64 curg_fp;
+	__u64 curg_lr; /* arm64 only: as a function without a frame left it; 0: none */
 	__u16 chain_count;
 	__u16 curg_count;
 	__u16 kernel_count;
@@ -97,7 +98,7 @@ struct process_record {
 };
 
 _Static_assert(sizeof(struct sample_span) == 144, "layout shared with BPF");
-_Static_assert(sizeof(struct sample_record) == 256, "layout shared with BPF");
+_Static_assert(sizeof(struct sample_record) == 264, "layout shared with BPF");
 _Static_assert(sizeof(struct process_record) == 48, "layout shared with BPF");
 
 #endif

@@ -15,5 +15,10 @@ struct frame_rule {
 };
 
 void frame_rule_get(uint64_t sp, uint32_t size_bytes, struct frame_rule *out);
+/*
+ * Bytes that a call injected by the runtime (asyncPreempt, sigpanic) put between its frame and the
+ * interrupted one. The first word of them, if any, is the link register of the interrupted code.
+ */
+uint32_t frame_rule_injected_bytes(void);
 
 #endif

@@ -9,3 +9,8 @@ void frame_rule_get(uint64_t sp, uint32_t size_bytes, struct frame_rule *out)
 	out->frame_record = size_bytes ? sp - 8 : 0;
 	out->caller_sp = sp + size_bytes;
 }
+
+uint32_t frame_rule_injected_bytes(void)
+{
+	return 16; /* LR, and SP stays aligned: runtime/signal_arm64.go, pushCall */
+}

@@ -9,3 +9,8 @@ void frame_rule_get(uint64_t sp, uint32_t size_bytes, struct frame_rule *out)
 	out->frame_record = sp + size_bytes - 8;
 	out->caller_sp = out->return_slot + 8;
 }
+
+uint32_t frame_rule_injected_bytes(void)
+{
+	return 0; /* the return address alone, as of any call */
+}

@@ -191,6 +191,21 @@ static bool injected_ahead(const struct walker *w, const struct cursor *c)
 	return false;
 }
 
+/* Past what the runtime put below the frame that its injected call interrupted. */
+static bool skip_injected(struct walker *w, struct cursor *c, enum walk_end *end)
+{
+	uint32_t bytes = frame_rule_injected_bytes();
+
+	if (!bytes)
+		return true;
+	if (!read_word(&c->window, c->sp, &c->lr)) {
+		*end = without_end(w, WALK_LOST);
+		return false;
+	}
+	c->sp += bytes;
+	return true;
+}
+
 /* Moves to the caller, past a frame of known size. False: `*end` says how the walk ends. */
 static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint32_t size,
 		      enum walk_end *end)
@@ -206,7 +221,7 @@ static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint3
 		*end = follow_chain(w, c->chain, c->chain_count);
 		return false;
 	}
-	if (rule.in_link_register && c->depth == 0 && c->exact) {
+	if (rule.in_link_register && (c->exact || (c->depth == 0 && c->lr))) {
 		c->pc = c->lr;
 	} else if (!read_word(&c->window, rule.return_slot, &c->pc)) {
 		/* Without the word a leaf's caller is missing; further up, nothing fits. */
@@ -222,7 +237,7 @@ static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint3
 	w->stats->repaired++;
 	c->sp = rule.caller_sp;
 	c->exact = injected;
-	return true;
+	return !injected || skip_injected(w, c, end);
 }
 
 static bool step(struct walker *w, struct cursor *c, enum walk_end *end)
@@ -293,6 +308,7 @@ static enum walk_end walk_curg(struct walker *w, const struct sample_record *sam
 		.pc = sample->curg_pc,
 		.sp = sample->curg_sp,
 		.fp = sample->curg_fp,
+		.lr = sample->curg_lr,
 		.exact = sample->flags & SAMPLE_SIGNAL,
 		.hide_first = w->switch_at && w->switch_is_pause &&
 			      !(sample->flags & (SAMPLE_CURG_SYSCALL | SAMPLE_SIGNAL)),
@@ -321,6 +337,9 @@ static enum walk_end walk_sample(struct walker *w, const struct sample_record *s
 	enum walk_end end = walk(w, &c);
 	bool has_saved = sample->curg_pc && sample->curg_sp && !(sample->flags & SAMPLE_SIGNAL);
 
+	/* A handler that interrupted C: the goroutine is where it called it. */
+	if (end == WALK_SIGNAL && sample->flags & SAMPLE_CURG_SYSCALL)
+		end = WALK_FOREIGN;
 	if ((end == WALK_SWITCH || end == WALK_FOREIGN) && has_saved)
 		return walk_curg(w, sample, layout);
 	if (end == WALK_SIGNAL && sample->flags & SAMPLE_SIGNAL)

@@ -25,6 +25,7 @@ struct scene_stack {
 	uint64_t next_sp;
 	uint64_t *record; /* where the frame-pointer register of the frame above points to */
 	uint64_t *caller; /* where the return address of the frame above stands */
+	uint64_t *link; /* arm64: where an injected call saved LR for the next frame; NULL: none */
 	uint64_t chain[64];
 	size_t chain_count;
 };
@@ -114,9 +115,19 @@ static inline void scene_push(const struct scene *s, struct scene_stack *st, uin
 		*st->record = record;
 		st->record = &st->words[(record - st->base) / 8];
 	}
-	st->caller = &st->words[(slot - st->base) / 8];
+	st->caller = st->link && !size ? st->link : &st->words[(slot - st->base) / 8];
+	st->link = NULL;
 	st->next_sp = caller_sp;
 	assert_true((caller_sp - st->base) / 8 < SCENE_WORDS);
+}
+
+/* The frame just added is that of a call that the runtime injected. */
+static inline void scene_inject(struct scene_stack *st)
+{
+#if defined(__aarch64__)
+	st->link = &st->words[(st->next_sp - st->base) / 8];
+	st->next_sp += 16;
+#endif
 }
 
 static inline void scene_begin(struct scene_stack *st, uint64_t base)

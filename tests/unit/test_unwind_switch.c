@@ -144,6 +144,7 @@ static void test_injected_call(void **state)
 	scene_begin(&f->stack, STACK);
 	PUSH(f, preempted, true);
 	PUSH(f, inject, true);
+	scene_inject(&f->stack);
 	PUSH(f, f->leaf, false);
 	PUSH(f, f->middle, true);
 	push_root(f, &f->stack);
