@@ -114,6 +114,7 @@ static size_t read_name(const struct target *target, const struct sample_span *s
 static uint32_t span_of(struct pipeline *p, const struct target *target, uint32_t resource,
 			const struct sample_record *sample)
 {
+	uint32_t handle;
 	char name[256];
 	struct span_sight sight = {
 		.name = name,
@@ -130,7 +131,8 @@ static uint32_t span_of(struct pipeline *p, const struct target *target, uint32_
 	sight.name_size = read_name(target, &sample->span, name, sizeof(name));
 	memcpy(sight.trace_id, sample->span.trace_id, sizeof(sight.trace_id));
 	memcpy(sight.span_id, sample->span.span_id, sizeof(sight.span_id));
-	return spans_add(profile_get_spans(p->window), &sight);
+	handle = spans_add(profile_get_spans(p->window), &sight);
+	return handle ? handle : PROFILE_SPAN_LOST;
 }
 
 static size_t find_locations(struct pipeline *p, const struct target *target)

@@ -23,7 +23,7 @@ unsigned terminal_columns(int fd)
 	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 0;
 }
 
-unsigned terminal_rows(int fd)
+static unsigned terminal_rows(int fd)
 {
 	struct winsize size;
 

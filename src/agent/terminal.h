@@ -10,7 +10,6 @@ struct profile;
 
 /* 0: not a terminal. */
 unsigned terminal_columns(int fd);
-unsigned terminal_rows(int fd);
 /* A terminal that is not "dumb", unless NO_COLOR is set. */
 bool terminal_has_color(int fd);
 
