@@ -24,7 +24,7 @@ on_terminal()
 {
 	columns=$1
 	shift
-	tmux_run new-session -d -x "$columns" -y 40 -- "$@; sleep 60"
+	tmux_run new-session -d -x "$columns" -y 40 -- "$*; sleep 60"
 }
 
 # What stands there now, as $work/screen; longer lines are those that the terminal had to break.
