@@ -73,6 +73,20 @@ static void on_first_span(void *context, const struct process_record *record)
 	targets_on_first_span(s->targets, record);
 }
 
+/* Returns the error. */
+static int explain(const char *what, int error, char *why, size_t why_size)
+{
+	const char *remedy = "";
+
+	if (error == -EMFILE || error == -ENFILE)
+		remedy = ": raise the limit (ulimit -n)";
+	else if (error == -ENOMEM || error == -EAGAIN)
+		remedy = ": raise the limit on memory or threads (ulimit -v, ulimit -u, cgroup)";
+	if (error)
+		snprintf(why, why_size, "%s: %s%s", what, strerror(-error), remedy);
+	return error;
+}
+
 static int open_sample_log(struct session *s, char *why, size_t why_size)
 {
 	for (size_t i = 0; i < s->options->output_count; i++) {
@@ -125,21 +139,15 @@ static int open_parts(struct session *s, char *why, size_t why_size)
 	symbolizer.cache = s->cache;
 	if (!error)
 		error = symbolizer_open(&symbolizer, &s->symbolizer);
-	if (error) {
-		snprintf(why, why_size, "%s", strerror(-error));
-		return error;
-	}
+	if (error)
+		return explain("cannot set up reading of executables", error, why, why_size);
 	error = open_sample_log(s, why, why_size);
 	return error ? error : open_capture(s, why, why_size);
 }
 
 static int open_watchdog(struct session *s, char *why, size_t why_size)
 {
-	int error = watchdog_open(s->log, &s->watchdog);
-
-	if (error)
-		snprintf(why, why_size, "%s", strerror(-error));
-	return error;
+	return explain("cannot start a thread", watchdog_open(s->log, &s->watchdog), why, why_size);
 }
 
 static int open_targets(struct session *s, char *why, size_t why_size)
@@ -153,11 +161,8 @@ static int open_targets(struct session *s, char *why, size_t why_size)
 		.symbolizer = s->symbolizer,
 		.cache = s->cache,
 	};
-	int error = targets_open(&targets, &s->targets);
 
-	if (error)
-		snprintf(why, why_size, "%s", strerror(-error));
-	return error;
+	return explain("cannot set up", targets_open(&targets, &s->targets), why, why_size);
 }
 
 static int add_found(void *context, pid_t pid)
@@ -214,10 +219,8 @@ static int start(struct session *s, char *why, size_t why_size)
 
 	if (!error)
 		error = pipeline_open(&pipeline, &s->pipeline);
-	if (error) {
-		snprintf(why, why_size, "%s", strerror(-error));
-		return error;
-	}
+	if (error)
+		return explain("cannot look at processes", error, why, why_size);
 	error = capture_start(s->capture, why, why_size);
 	if (!error && !options_is_local(s->options))
 		log_info(s->log, "profiling every Go process of this host at %u Hz%s",
@@ -308,7 +311,7 @@ int agent_run(const struct options *options, const struct log *main_log)
 	error = options->command ? command_open(options->command, &s.command) : 0;
 	raise_descriptor_limit();
 	if (error)
-		snprintf(why, sizeof(why), "cannot start a process: %s", strerror(-error));
+		explain("cannot start a process", error, why, sizeof(why));
 	else
 		error = publisher_open(options, &log, &s.publisher, why, sizeof(why));
 	if (error == -EINVAL) {
