@@ -4,9 +4,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,14 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gobinary/block_cache.h"
-#include "gobinary/elf_image.h"
 #include "process/proc_stat.h"
 #include "process/process.h"
 
-#define PIDS_MAX	(1 << 20)
-#define CHECK_CACHE_MAX (512 << 10)
-#define MAGIC_SCAN_MAX	(64 << 10) /* of each writable segment; the linker puts it first */
+#define PIDS_MAX (1 << 20)
 
 /* Appends a pid to a growing array; over the cap it is left out. */
 static int add_pid(pid_t **pids, size_t *count, pid_t pid)
@@ -95,58 +89,6 @@ int discovery_scan(int (*each)(void *context, pid_t pid), void *context)
 	free(pids);
 	closedir(proc);
 	return result;
-}
-
-static bool has_go_section(const struct elf_image *image)
-{
-	static const char *const names[] = {".go.buildinfo", ".gopclntab",
-					    ".data.rel.ro.gopclntab"};
-	struct elf_section section;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!elf_image_find_section(image, names[i], &section))
-			return true;
-	return false;
-}
-
-/* The build info's magic, for files without section headers: 16-aligned in writable data. */
-static bool has_build_info(struct elf_image *image, const struct elf_segment *segment)
-{
-	static const char magic[] = "\xff Go buildinf:";
-	uint8_t chunk[4096];
-	uint64_t size = segment->file_size < MAGIC_SCAN_MAX ? segment->file_size : MAGIC_SCAN_MAX;
-
-	for (uint64_t at = 0; at < size; at += sizeof(chunk)) {
-		size_t part = size - at < sizeof(chunk) ? size - at : sizeof(chunk);
-
-		if (elf_image_read_file(image, segment->offset + at, chunk, part))
-			return false;
-		for (size_t i = 0; i + sizeof(magic) - 1 <= part; i += 16)
-			if (!memcmp(chunk + i, magic, sizeof(magic) - 1))
-				return true;
-	}
-	return false;
-}
-
-bool discovery_is_go(int fd)
-{
-	struct block_cache *cache = NULL;
-	struct elf_image *image = NULL;
-	bool found = false;
-
-	if (block_cache_open(CHECK_CACHE_MAX, &cache) || elf_image_open(fd, cache, &image))
-		goto out;
-	found = has_go_section(image);
-	for (size_t i = 0; !found && i < elf_image_segment_count(image); i++) {
-		const struct elf_segment *segment = elf_image_get_segment(image, i);
-
-		if (segment->flags & PF_W)
-			found = has_build_info(image, segment);
-	}
-out:
-	elf_image_close(image);
-	block_cache_close(cache);
-	return found;
 }
 
 /* Copies the path without the mark of a replaced file; returns its last part. */

@@ -19,11 +19,6 @@ struct discovery_filter {
  * process itself. A result other than 0 ends the scan and is returned; a negative errno else.
  */
 int discovery_scan(int (*each)(void *context, pid_t pid), void *context);
-/*
- * True for a Go executable, told from section names or the build info's magic without opening it
- * in full. The descriptor is lent.
- */
-bool discovery_is_go(int fd);
 /* Daemons a node cannot do without: sampled, but without span probes unless asked for by name. */
 bool discovery_is_system_daemon(const char *executable);
 /* A glob matches the whole path or its last part; " (deleted)" behind the path is ignored. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole ELF file: its symbol table, and whether it is taken for Go's. */
+/* A whole ELF file: its symbol table. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "gobinary/block_cache.h"
-#include "process/discovery.h"
 #include "symbolize/elf_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -32,7 +31,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
-	discovery_is_go(fd);
 	if (block_cache_open(1 << 18, &cache))
 		abort();
 	if (!elf_symbols_open(fd, cache, 0x1000, 0x2000, &s)) {

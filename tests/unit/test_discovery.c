@@ -12,7 +12,6 @@
 
 #include "child.h"
 #include "process/discovery.h"
-#include "small_elf.h"
 
 extern char **environ;
 
@@ -67,40 +66,6 @@ static void test_scan(void **state)
 	waitpid(pid, NULL, 0);
 }
 
-static bool is_go(const struct small_elf *from)
-{
-	int fd = small_elf_open(from);
-	bool found;
-
-	assert_true(fd >= 0);
-	found = discovery_is_go(fd);
-	close(fd);
-	return found;
-}
-
-static void test_go_files(void **state)
-{
-	static const char data[] = "0123456789abcdef\xff Go buildinf:\x08\x02";
-	static const char askew[] = "0123456789abcde\xff Go buildinf:\x08\x02";
-	struct small_elf elf = {.table_name = ".text", .strings_name = ".data"};
-	int fd;
-
-	assert_false(is_go(&elf));
-	elf.strings_name = ".go.buildinfo";
-	assert_true(is_go(&elf));
-	elf.strings_name = ".gopclntab";
-	assert_true(is_go(&elf));
-	/* Without section headers the magic tells, but only where the linker aligns it. */
-	elf = (struct small_elf){.data = data, .data_size = sizeof(data)};
-	assert_true(is_go(&elf));
-	elf = (struct small_elf){.data = askew, .data_size = sizeof(askew)};
-	assert_false(is_go(&elf));
-	fd = open("/proc/self/exe", O_RDONLY);
-	assert_false(discovery_is_go(fd));
-	close(fd);
-	assert_false(discovery_is_go(-1));
-}
-
 static void test_daemons(void **state)
 {
 	assert_true(discovery_is_system_daemon("/usr/bin/kubelet"));
@@ -138,7 +103,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scan),
-		cmocka_unit_test(test_go_files),
 		cmocka_unit_test(test_daemons),
 		cmocka_unit_test(test_globs),
 	};
