@@ -21,8 +21,6 @@ struct small_elf {
 	size_t strings_size;
 	const char *table_name;	  /* ".symtab"; NULL: no section headers at all */
 	const char *strings_name; /* ".strtab" */
-	const char *data;	  /* what the writable segment begins with */
-	size_t data_size;
 };
 
 /* Fills SMALL_ELF_BYTES bytes. Text is at file offset 0x1000, data at 0x5000. */
@@ -48,8 +46,6 @@ static inline void small_elf_fill(const struct small_elf *from, uint8_t *file)
 	size_t names_size = 1;
 
 	memset(file, 0, SMALL_ELF_BYTES);
-	if (from->data)
-		memcpy(file + 0x5000, from->data, from->data_size);
 	if (from->table_name) {
 		header.e_shoff = 0x7000;
 		header.e_shentsize = sizeof(Elf64_Shdr);

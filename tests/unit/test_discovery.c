@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which processes are found, which files are Go's, which globs match. */
+/* Which processes are found, which globs match. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
