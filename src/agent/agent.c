@@ -250,7 +250,7 @@ static void close_session(struct session *s)
 
 static void finish(struct session *s)
 {
-	int error = 0;
+	int error;
 
 	summary_log(s);
 	/* Named processes that could not be profiled have been told one by one. */
@@ -261,11 +261,15 @@ static void finish(struct session *s)
 	/* No empty report, and no file in the place of an earlier one. */
 	if (!publisher_finish(s->publisher, targets_adopted(s->targets) > 0))
 		s->failed = true;
-	if (s->sample_log && targets_adopted(s->targets))
-		error = sample_log_commit(s->sample_log);
+	if (!s->sample_log || !targets_adopted(s->targets))
+		return;
+	error = sample_log_commit(s->sample_log);
 	if (error) {
-		log_error(s->log, "cannot write the .jsonl file: %s", strerror(-error));
+		log_error(s->log, "cannot write %s: %s", sample_log_get_path(s->sample_log),
+			  strerror(-error));
 		s->failed = true;
+	} else {
+		log_info(s->log, "wrote %s", sample_log_get_path(s->sample_log));
 	}
 }
 

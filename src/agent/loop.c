@@ -151,10 +151,10 @@ static void end_window(struct loop *l)
 	l->window_end_ns = l->now_ns + next_window_ns(l);
 	if (!l->table)
 		return;
-	if (!l->on_terminal)
-		summary_log_progress(l->s, (l->now_ns - l->start_ns) / 1e9);
-	else if (publisher_get_total(l->s->publisher))
+	if (l->on_terminal && publisher_get_total(l->s->publisher))
 		live_draw(&l->live, publisher_get_total(l->s->publisher));
+	else if (!l->on_terminal && l->windows > 2) /* the first is too short to say anything */
+		summary_log_progress(l->s, (l->now_ns - l->start_ns) / 1e9);
 }
 
 static void check_ends(struct loop *l)

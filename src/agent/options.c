@@ -235,11 +235,19 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 			return refuse(p, "-- is not followed by a command");
 		return 0;
 	case ARGP_KEY_ARGS:
-		if (!state->quoted || state->quoted != state->next)
-			return refuse(p, "unexpected argument %s (a command to run goes behind --)",
+		if (state->quoted && state->quoted == state->next) {
+			o->command = state->argv + state->next;
+			return 0;
+		}
+		if (o->pid_count && isdigit((unsigned char)*state->argv[state->next]))
+			return refuse(p,
+				      "unexpected argument %s (-p takes pids with commas: -p 1,2)",
 				      state->argv[state->next]);
-		o->command = state->argv + state->next;
-		return 0;
+		if (!strcmp(state->argv[state->next], "show"))
+			return refuse(p, "options of show stand behind it: spanprof show FILE... "
+					 "[OPTION...]");
+		return refuse(p, "unexpected argument %s (a command to run goes behind --)",
+			      state->argv[state->next]);
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -275,11 +283,12 @@ static error_t parse_show(int key, char *argument, struct argp_state *state)
 static const struct argp profile_argp = {
 	profile_options,
 	parse_profile,
-	"[-- COMMAND ARG...]\nshow FILE...",
+	"[-- COMMAND ARG...]",
 	"Profiles unmodified Go services and tags every sample with its OpenTelemetry span.\v"
-	"Without a selector every Go process of the host is profiled. Options of show: spanprof "
-	"show "
-	"--help. All OTEL_EXPORTER_OTLP_* variables are honoured; a process with SPANPROF=off in "
+	"Without a selector every Go process of the host is profiled, and the report is printed "
+	"unless -o or an endpoint takes the profile. What -o FILE.otlp wrote is read by spanprof "
+	"show FILE... (spanprof show --help). With -d a COMMAND that still runs is ended by "
+	"SIGTERM. All OTEL_EXPORTER_OTLP_* variables are honoured; a process with SPANPROF=off in "
 	"its "
 	"environment is left alone. Exit status: 0 done, 1 failed or not all delivered, 2 "
 	"usage.\n\n"
@@ -299,7 +308,8 @@ static const struct argp show_argp = {
 static bool answer_help(int argc, char **argv, const struct argp *argp, char *name)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-?")) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") ||
+		    !strcmp(argv[i], "-?")) {
 			argp_help(argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, name);
 			return true;
 		}

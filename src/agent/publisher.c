@@ -154,13 +154,16 @@ static bool print_report(struct publisher *p)
 	};
 	struct buffer text;
 	bool written;
+	int error;
 
 	buffer_open(&text, REPORT_BYTES_MAX);
+	errno = ENOMEM; /* of report_terminal; what is written sets its own */
 	written = !report_terminal(p->total, &options, &text) &&
 		  fwrite(text.data, 1, text.size, stdout) == text.size && !fflush(stdout);
+	error = errno;
 	buffer_close(&text);
 	if (!written)
-		log_error(p->log, "the report could not be printed");
+		log_error(p->log, "the report could not be printed: %s", strerror(error));
 	return written;
 }
 

@@ -112,6 +112,11 @@ void sample_log_add(struct sample_log *l, const struct sample_record *sample,
 		l->error = errno ? -errno : -EIO;
 }
 
+const char *sample_log_get_path(const struct sample_log *l)
+{
+	return l->path;
+}
+
 int sample_log_commit(struct sample_log *l)
 {
 	int error = l->error;

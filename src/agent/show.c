@@ -108,8 +108,32 @@ static int write_outputs(const struct options *options, const struct log *log,
 		error = output_write(options->outputs[i], p, why, sizeof(why));
 		if (error)
 			log_error(log, "%s", why);
+		else if (strcmp(options->outputs[i], "-"))
+			log_info(log, "wrote %s", options->outputs[i]);
 	}
 	return error;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat left, right;
+
+	return !stat(a, &left) && !stat(b, &right) && left.st_dev == right.st_dev &&
+	       left.st_ino == right.st_ino;
+}
+
+/* A selection in the place of the whole would lose the rest. */
+static bool overwrites_input(const struct options *options, const struct log *log)
+{
+	for (size_t i = 0; i < options->output_count; i++) {
+		for (size_t k = 0; k < options->file_count; k++) {
+			if (!is_same_file(options->outputs[i], options->files[k]))
+				continue;
+			log_error(log, "-o %s: that file is being read", options->outputs[i]);
+			return true;
+		}
+	}
+	return false;
 }
 
 static int print(const struct profile *p, struct report_options *report)
@@ -138,8 +162,11 @@ int show_run(const struct options *options, const struct log *log)
 		.service = options->service,
 	};
 	struct profile *all = NULL, *selected = NULL;
-	int error = read_profiles(options, log, &all);
+	int error;
 
+	if (overwrites_input(options, log))
+		return EXIT_USAGE;
+	error = read_profiles(options, log, &all);
 	if (!error && options->output_count) {
 		error = report_select(all, &filter, &selected);
 		if (error)

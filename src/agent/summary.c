@@ -52,7 +52,8 @@ void summary_log(const struct session *s)
 				 (unsigned long long)capture.counters.lost[i]);
 	if (pipeline.without_image)
 		log_warn(s->log,
-			 "%llu samples were of processes whose executable was not read in time",
+			 "samples of processes whose executable was not read in time, for "
+			 "instance because they ended: %llu",
 			 (unsigned long long)pipeline.without_image);
 	if (symbolizer.kernel_names_hidden)
 		log_warn(s->log, "kernel functions have no names: /proc/kallsyms is hidden "

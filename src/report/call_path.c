@@ -152,12 +152,13 @@ static void paint_step(const struct paint *p, const struct step *step, size_t ro
 }
 
 void call_path_paint(const struct paint *p, const struct report_view *v, uint32_t stack,
-		     size_t indent, size_t columns)
+		     const char *share, size_t indent, size_t columns)
 {
-	struct path path;
-	size_t i, room;
+	size_t i, room, prefix = *share ? paint_width(share) + 2 : 0;
 	bool gap = false, fits;
+	struct path path;
 
+	columns = columns > prefix ? columns - prefix : 1;
 	if (columns > COLUMNS_MAX)
 		columns = COLUMNS_MAX;
 	build(&path, v, stack);
@@ -173,6 +174,10 @@ void call_path_paint(const struct paint *p, const struct report_view *v, uint32_
 	/* Even the two ends are too long: each gets half of what "… → … → …" leaves. */
 	room = fits ? SIZE_MAX : columns > 7 ? (columns - 7) / 2 : 0;
 	paint_spaces(p, indent);
+	if (*share) {
+		paint_text(p, PAINT_DIM, share);
+		paint_spaces(p, 2);
+	}
 	for (i = 0; i < path.count; i++) {
 		if (!path.steps[i].keep && gap)
 			continue;

@@ -9,11 +9,11 @@
 #include "report/report_view.h"
 
 /*
- * One line from the outermost function of the service's own code down to the leaf, within
- * `columns`: what does not fit is left out in the middle ("…"), library functions first. Nothing
- * when the leaf is the only one.
+ * Behind `share` ("" or "32 %"), one line from the outermost function of the service's own code
+ * down to the leaf, within `columns`: what does not fit is left out in the middle ("…"), library
+ * functions first. Nothing when the leaf is the only one.
  */
 void call_path_paint(const struct paint *p, const struct report_view *v, uint32_t stack,
-		     size_t indent, size_t columns);
+		     const char *share, size_t indent, size_t columns);
 
 #endif

@@ -88,7 +88,7 @@ static int compare_frames(const struct stack_frame *a, const struct stack_frame 
 	return (int)a->kind - (int)b->kind;
 }
 
-/* By line; within a line by samples, so that the first one has the usual stack. */
+/* By line and call path; then by samples, so that the first one has the usual stack. */
 static int by_line(const void *left, const void *right)
 {
 	const struct hot_line *a = left, *b = right;
@@ -96,6 +96,8 @@ static int by_line(const void *left, const void *right)
 
 	if (order)
 		return order;
+	if (a->path != b->path)
+		return a->path < b->path ? -1 : 1;
 	if (a->self != b->self)
 		return a->self > b->self ? -1 : 1;
 	return a->stack < b->stack ? -1 : a->stack > b->stack;
@@ -110,17 +112,59 @@ static int by_self(const void *left, const void *right)
 	return compare_frames(&a->at, &b->at);
 }
 
+static size_t merge_paths(struct hot_line *all, size_t count)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < count; i++) {
+		struct hot_line *last = kept ? &all[kept - 1] : NULL;
+
+		if (last && last->path == all[i].path && !compare_frames(&last->at, &all[i].at))
+			last->path_self += all[i].path_self;
+		else
+			all[kept++] = all[i];
+	}
+	return kept;
+}
+
+/* Of each line the path with the most samples stays. */
 static size_t merge_lines(struct hot_line *all, size_t count)
 {
 	size_t i, kept = 0;
 
 	for (i = 0; i < count; i++) {
-		if (kept && !compare_frames(&all[kept - 1].at, &all[i].at))
-			all[kept - 1].self += all[i].self;
-		else
+		struct hot_line *last = kept ? &all[kept - 1] : NULL;
+		uint64_t self = all[i].path_self;
+
+		if (last && !compare_frames(&last->at, &all[i].at)) {
+			self += last->self;
+			if (all[i].path_self > last->path_self)
+				*last = all[i];
+		} else {
 			all[kept++] = all[i];
+			last = &all[kept - 1];
+		}
+		last->self = self;
 	}
 	return kept;
+}
+
+static uint64_t call_path(const struct report_view *v, uint32_t stack)
+{
+	struct walk walk = walk_stack(v, stack);
+	struct stack_frame frame;
+	uint32_t last = UINT32_MAX;
+	uint64_t path = 0;
+
+	while (walk_next(&walk, &frame)) {
+		if (frame.function && frame.function == last)
+			continue;
+		last = frame.function;
+		path = (path ^ (frame.function + ((uint64_t)frame.mapping << 32))) *
+		       0x9e3779b97f4a7c15; /* odd, without a pattern: 2^64 over the golden ratio */
+		path ^= path >> 32;
+	}
+	return path;
 }
 
 /* A line that stands on a stack several times (recursion) counts once. */
@@ -165,10 +209,12 @@ int hot_lines_find(const struct report_view *v, const uint32_t *rows, size_t row
 		walk = walk_stack(v, sample->stack);
 		walk_next(&walk, &all[i].at);
 		all[i].self = sample->count;
+		all[i].path_self = sample->count;
 		all[i].stack = sample->stack;
+		all[i].path = call_path(v, sample->stack);
 	}
 	qsort(all, row_count, sizeof(*all), by_line);
-	count = merge_lines(all, row_count);
+	count = merge_lines(all, merge_paths(all, row_count));
 	qsort(all, count, sizeof(*all), by_self);
 	*found = count;
 	if (max > 64)

@@ -19,9 +19,11 @@ struct stack_frame {
 
 struct hot_line {
 	struct stack_frame at;
-	uint64_t self;	/* samples on the line itself */
-	uint64_t total; /* samples with the line anywhere on their stack */
-	uint32_t stack; /* the one that led to it most often */
+	uint64_t self;	    /* samples on the line itself */
+	uint64_t total;	    /* samples with the line anywhere on their stack */
+	uint32_t stack;	    /* one of the call path that led to it most often */
+	uint64_t path;	    /* tells call paths apart: functions without lines, recursion once */
+	uint64_t path_self; /* samples of `self` that came by that path */
 };
 
 #define STACK_FRAMES_MAX 1024

@@ -99,7 +99,7 @@ static void paint_titles(const struct paint *p, const struct shape *s)
 static void paint_line(const struct paint *p, const struct report_view *v,
 		       const struct hot_line *line, const struct shape *s)
 {
-	char number[PAINT_NUMBER_MAX], place[PLACE_MAX];
+	char number[PAINT_NUMBER_MAX], share[PAINT_NUMBER_MAX] = "", place[PLACE_MAX];
 
 	paint_spaces(p, s->indent);
 	paint_right(p, PAINT_PLAIN, paint_ms(report_view_ns(v, line->self), number), s->number);
@@ -110,7 +110,9 @@ static void paint_line(const struct paint *p, const struct report_view *v,
 	make_place(v, line, p->columns, place);
 	paint_tail_cell(p, PAINT_PLAIN, place, s->place, false);
 	paint_end_line(p);
-	call_path_paint(p, v, line->stack, prefix(s) + 2, p->columns - prefix(s) - 2);
+	if (line->path_self < line->self)
+		paint_share(line->path_self, line->self, share);
+	call_path_paint(p, v, line->stack, share, prefix(s) + 2, p->columns - prefix(s) - 2);
 }
 
 int hot_list_paint(const struct paint *p, const struct report_view *v, const uint32_t *rows,

@@ -96,8 +96,8 @@ static void measure(const struct report_view *v, const struct name_sum *sums, si
 static void make_shape(const struct report_view *v, const struct name_sum *sums, size_t count,
 		       size_t width, bool live, struct shape *s)
 {
-	static const enum column drop[] = {SHARE, SERVICE, SAMPLES, HOTTEST};
-	static const enum column drop_live[] = {SERVICE, SHARE, SAMPLES, HOTTEST};
+	static const enum column drop[] = {SHARE, SAMPLES, MEDIAN, SERVICE, MAX, HOTTEST};
+	static const enum column drop_live[] = {SERVICE, SHARE, SAMPLES, HOTTEST, MEDIAN, MAX};
 	const enum column *next = live ? drop_live : drop;
 	size_t i, need, room;
 

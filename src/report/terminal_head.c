@@ -159,8 +159,8 @@ void terminal_head_paint(const struct paint *p, const struct report_view *v,
 		paint_filter(p, v, options);
 	if (v->chosen_samples && !v->sum_count)
 		paint_wrapped(p, PAINT_PLAIN,
-			      "No sample belongs to a span: no span was open where the CPU time "
-			      "went.",
+			      "No sample belongs to a span: none that could be seen was open "
+			      "where the CPU time went.",
 			      0);
 }
 
@@ -172,7 +172,7 @@ static void paint_note(const struct paint *p, uint64_t count, const char *what)
 	if (!count)
 		return;
 	buffer_open(&b, SENTENCE_MAX);
-	buffer_printf(&b, "Note: %s %s", paint_number(count, text), what);
+	buffer_printf(&b, "Note: %s: %s.", what, paint_number(count, text));
 	paint_sentence(p, PAINT_PLAIN, &b);
 }
 
@@ -198,10 +198,10 @@ void terminal_notes_paint(const struct paint *p, const struct report_view *v)
 		return;
 	paint_end_line(p);
 	paint_note(p, v->profile.dropped,
-		   "samples found no room in the profile: they are in none of these figures.");
-	paint_note(p, truncated, "samples have a stack whose outer end is missing.");
+		   "samples without room in the profile, in none of these figures");
+	paint_note(p, truncated, "samples whose stack lacks its outer end");
 	paint_note(p, v->profile.untagged,
-		   "samples came from spans for which there was no room: they count as outside.");
+		   "samples of spans for which there was no room, counted as outside");
 	/* Counted each time it is met anew, so not the number of different names. */
-	paint_note(p, v->profile.names_lost, "times a name found no room and is missing.");
+	paint_note(p, v->profile.names_lost, "times that a name found no room and is missing");
 }

@@ -47,7 +47,7 @@ several_at_once()
 	echo old >"$work/a.folded"
 	run 0 "$spanprof" -p "$shop_pid" -d 7 -o "$work/a.pb.gz" -o "$work/a.folded" \
 		-o "$work/a.otlp" -o "$work/a.jsonl"
-	for name in a.pb.gz a.folded a.otlp; do
+	for name in a.pb.gz a.folded a.otlp a.jsonl; do
 		expect_text "$work/log" "wrote .*/$name$" said
 		expect "mode of $name" "$(stat -c %a "$work/$name")" 600
 	done
@@ -169,6 +169,8 @@ no_files()
 	no_file 'no file' 2 'at least one FILE' show
 	no_file 'span of 3 digits' 2 '16 hex digits' show "$work/a.otlp" --span abc
 	no_file 'unknown ending' 2 'must end in' -p "$shop_pid" -o "$work/a.svg"
+	no_file 'its own input' 2 'a.otlp: that file is being read' show "$work/a.otlp" \
+		--service shop -o "$work/a.otlp"
 	no_file 'no folder' 1 'cannot write .*No such file' -p "$shop_pid" -d 1 -o "$work/none/a.folded"
 }
 

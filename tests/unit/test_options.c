@@ -147,6 +147,9 @@ static void test_command(void **state)
 	refused("--", "-- is not followed by a command");
 	refused("-d 1 --", "-- is not followed by a command");
 	refused("shop", "unexpected argument shop (a command to run goes behind --)");
+	refused("-p 1 2", "unexpected argument 2 (-p takes pids with commas: -p 1,2)");
+	refused("-o a.otlp show b.otlp", "options of show stand behind it: spanprof show FILE... "
+					 "[OPTION...]");
 	refused("shop -- x", "unexpected argument shop (a command to run goes behind --)");
 	refused("-p 1 shop --bogus", "unexpected argument shop (a command to run goes behind --)");
 }

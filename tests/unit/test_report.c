@@ -235,10 +235,26 @@ static void without_spans(void **state)
 	shop_add(&shop, shop.shop, 0, 7, SHOP_STACK(SHOP_PRIMES, SHOP_CPU_HEAVY, SHOP_FRAMES));
 	REPORT(.columns = 100);
 	assert_has("0.0 % inside 0 spans\n");
-	assert_has("No sample belongs to a span: no span was open where the CPU time went.\n");
+	assert_has("No sample belongs to a span: none that could be seen was open where the CPU "
+		   "time went.\n");
 	assert_has("CPU outside any span: 70 ms (100.0 %)\n");
 	assert_has("main.cpuHeavy \xe2\x86\x92 main.countPrimes\n");
 	assert_lacks("Spans with the most CPU");
+}
+
+/* One line by two call paths, the rarer one with the more frequent single stack. */
+static void two_call_paths(void **state)
+{
+	uint32_t span = shop_span(&shop, shop.shop, 1, "both");
+
+	shop_add(&shop, shop.shop, span, 4, SHOP_STACK(SHOP_PRIMES, SHOP_CPU_HEAVY, SHOP_HTTP));
+	shop_add(&shop, shop.shop, span, 3, SHOP_STACK(SHOP_PRIMES, SHOP_REPORT, SHOP_HTTP));
+	shop_add(&shop, shop.shop, span, 3,
+		 SHOP_STACK(SHOP_PRIMES, SHOP_PRIMES, SHOP_REPORT, SHOP_HTTP));
+	REPORT(.columns = 100);
+	assert_has("           100       100  main.countPrimes");
+	assert_has("60.0 %  main.report \xe2\x86\x92 main.countPrimes");
+	assert_lacks("main.cpuHeavy");
 }
 
 static void notes(void **state)
@@ -253,7 +269,7 @@ static void notes(void **state)
 	cut.span = spans_add(profile_get_spans(shop.profile), &sight);
 	assert_int_equal(profile_add(shop.profile, &cut), 0);
 	REPORT(.columns = 100);
-	assert_has("\n\nNote: 3 samples have a stack whose outer end is missing.\n");
+	assert_has("\n\nNote: samples whose stack lacks its outer end: 3.\n");
 	assert_has(" 1. (no name) \xc2\xb7 shop");
 	assert_has("    not sampled by the tracer: no trace backend has it\n");
 	assert_lacks("no room");
@@ -261,8 +277,8 @@ static void notes(void **state)
 	cut.count = 4;
 	assert_int_equal(profile_add(shop.profile, &cut), 0);
 	REPORT(.columns = 100);
-	assert_has("\nNote: 4 samples came from spans for which there was no room: they count as "
-		   "outside.\n");
+	assert_has(
+		"\nNote: samples of spans for which there was no room, counted as outside: 4.\n");
 }
 
 /* A stack of nothing known, and one as deep as a runaway recursion between two functions. */
@@ -315,6 +331,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(live_table, open_shop, close_shop),
 		cmocka_unit_test_setup_teardown(empty_profile, open_empty, close_shop),
 		cmocka_unit_test_setup_teardown(without_spans, open_empty, close_shop),
+		cmocka_unit_test_setup_teardown(two_call_paths, open_empty, close_shop),
 		cmocka_unit_test_setup_teardown(notes, open_empty, close_shop),
 		cmocka_unit_test_setup_teardown(odd_stacks, open_empty, close_shop),
 	};
