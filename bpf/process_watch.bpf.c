@@ -44,17 +44,17 @@ static __always_inline __u32 take_prepared_image(__u32 tgid, struct linux_binprm
 }
 
 /*
- * Deletes what was known of the process's image, so that its offsets never meet another; returns
- * its generation, 0 when it was not profiled.
+ * Deletes what was known of the process's image, so that its offsets never meet another; false
+ * when nothing was. Its generation is 0 when it was not profiled yet.
  */
-static __always_inline __u32 forget_image(__u32 tgid)
+static __always_inline bool forget_image(__u32 tgid, __u32 *generation)
 {
 	struct target_process *target = bpf_map_lookup_elem(&processes, &tgid);
-	__u32 generation = target ? target->generation : 0;
 
+	*generation = target ? target->generation : 0;
 	if (target)
 		bpf_map_delete_elem(&processes, &tgid);
-	return generation;
+	return target;
 }
 
 /* Arguments: task, old pid, binprm. */
@@ -62,16 +62,16 @@ SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)ctx->args[0];
-	__u32 tgid = BPF_CORE_READ(task, tgid), generation = forget_image(tgid);
-	bool follow = tunables.every_process || bpf_map_lookup_elem(&followed, &tgid);
-	__u32 image_generation = 0;
+	__u32 tgid = BPF_CORE_READ(task, tgid), generation, image_generation = 0;
+	bool known = forget_image(tgid, &generation);
+	bool follow = known || tunables.every_process || bpf_map_lookup_elem(&followed, &tgid);
 
 	if (follow)
 		image_generation = take_prepared_image(tgid, (void *)ctx->args[2]);
 	if (follow && !image_generation &&
 	    bpf_map_update_elem(&processes, &tgid, &pending, BPF_ANY))
 		count_lost(LOSS_PROCESSES_FULL);
-	if (follow || generation)
+	if (follow)
 		announce_task(task, RECORD_EXEC, generation, image_generation);
 	return 0;
 }
@@ -99,8 +99,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (BPF_CORE_READ(task, signal, live.counter))
 		return 0;
-	known = bpf_map_lookup_elem(&processes, &tgid);
-	generation = forget_image(tgid);
+	known = forget_image(tgid, &generation);
 	bpf_map_delete_elem(&followed, &tgid);
 	if (known)
 		announce_task(task, RECORD_EXIT, generation, 0);

@@ -284,6 +284,7 @@ static void block_signals(void)
 	sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files: told as an error of writing */
 }
 
 /* A host has more processes than the usual 1024 descriptors reach for. The COMMAND keeps those. */

@@ -113,6 +113,13 @@ int output_check(const char *path, char *why, size_t why_size)
 		return 0;
 	if (!stat(path, &status) && S_ISDIR(status.st_mode))
 		return explain(-EISDIR, path, why, why_size);
+	if (!stat(path, &status) && !S_ISREG(status.st_mode)) {
+		snprintf(why, why_size,
+			 "cannot write %s: it is no regular file, and would be "
+			 "replaced by one",
+			 path);
+		return -EEXIST;
+	}
 	fd = output_open_temporary(path, name, sizeof(name));
 	if (fd < 0)
 		return explain(fd, path, why, why_size);

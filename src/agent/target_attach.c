@@ -38,7 +38,8 @@ static int open_executable(const struct target *target)
 	return fd;
 }
 
-static void attach_probes(struct targets *t, struct target *target, const char *link)
+/* -ESRCH: the process went, or is in the middle of an exec. */
+static int attach_probes(struct targets *t, struct target *target, const char *link)
 {
 	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
 	int *probe = t->shared_probes ? &target->binary->start_probe : &target->start_probe;
@@ -47,12 +48,15 @@ static void attach_probes(struct targets *t, struct target *target, const char *
 	int error;
 
 	if (!t->config.options->probes || !attach_has_start(info) || *probe >= 0)
-		return;
+		return 0;
 	if (!target->named && discovery_is_system_daemon(process_get_executable(target->process)))
-		return;
+		return 0;
 	error = attach_start(t->config.capture, info, pid, link, probe, why, sizeof(why));
+	if (error == -ESRCH)
+		return error;
 	if (error)
 		log_warn(t->config.log, "pid %d: spans are not followed: %s", target->pid, why);
+	return 0;
 }
 
 int target_attach(struct targets *t, struct entry *e)
@@ -89,9 +93,9 @@ int target_attach(struct targets *t, struct entry *e)
 	if (fd < 0)
 		return fd;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	attach_probes(t, target, link);
+	error = attach_probes(t, target, link);
 	close(fd);
-	return process_is_alive(target->process) ? 0 : -ESRCH;
+	return error || process_is_alive(target->process) ? error : -ESRCH;
 }
 
 void target_attach_newproc(struct targets *t, struct target *target)

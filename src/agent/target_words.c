@@ -47,12 +47,12 @@ const char *target_refusal(const struct options *o, const struct target *target,
 	return NULL;
 }
 
-void target_announce(const struct log *log, const struct target *target)
+void target_announce(const struct log *log, const struct target *target, bool again)
 {
 	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
 	char words[512];
 
-	if (target->binary->announced && !target->named) {
+	if (target->binary->announced && (again || !target->named)) {
 		log_debug(log, "attached to %s (pid %d)", process_get_executable(target->process),
 			  target->pid);
 		return;

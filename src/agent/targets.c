@@ -3,6 +3,7 @@
 #include "agent/targets_private.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spanprof/record.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@
 #include "process/process.h"
 #include "symbolize/symbolize.h"
 
-#define TARGETS_MAX	 4096	       /* as many as the kernel's table holds */
+#define TARGETS_MAX	 4096 /* as many as the kernel's table holds */
+#define ATTEMPTS_MAX	 4
 #define EXPLAIN_AFTER_NS 3500000000ull /* with a sweep to wait for: within 5 s of the start */
 
 int targets_open(const struct targets_config *config, struct targets **out)
@@ -95,6 +97,7 @@ void targets_close(struct targets *t)
 static int request(struct targets *t, struct entry *e)
 {
 	e->request = ++t->last_request;
+	e->put_off = false;
 	return loader_request(t->config.loader, e->target.pid, e->request);
 }
 
@@ -120,26 +123,67 @@ int targets_add(struct targets *t, pid_t pid, bool named)
 	return error;
 }
 
-struct target *targets_adopt(struct targets *t, struct loaded *loaded)
+/*
+ * In the middle of an exec a process has no executable for a moment, and reads of it fail: it is
+ * asked for again, at last at the next sweep. The record of the exec, too, asks for it.
+ */
+static bool try_again(struct targets *t, struct entry *e, int error)
+{
+	bool passing = error == -ESRCH || error == -ENOENT || error == -ENXIO;
+
+	if (!passing || kill(e->target.pid, 0) || ++e->attempts > ATTEMPTS_MAX)
+		return false;
+	release(t, &e->target);
+	e->put_off = e->attempts == ATTEMPTS_MAX;
+	return e->put_off || !request(t, e);
+}
+
+/* Tells why a named process is not profiled, and drops it. */
+static void refuse(struct targets *t, struct entry *e, const char *reason)
+{
+	struct target *target = &e->target;
+
+	if (target->named && target->attached_ns) {
+		log_info(t->config.log, "pid %d is profiled no more: %s", target->pid, reason);
+	} else if (target->named) {
+		log_error(t->config.log, "pid %d: %s", target->pid, reason);
+		t->refused++;
+	}
+	capture_forget_process(t->config.capture, target->pid, 0);
+	drop(t, e);
+}
+
+/* The entry whose image the loader has read; NULL when it is to stay unprofiled, for now or ever.
+ */
+static struct entry *take_entry(struct targets *t, const struct loaded *loaded)
 {
 	struct entry *e = find(t, loaded->pid);
-	const char *reason = e ? target_refusal(t->config.options, &e->target, loaded) : NULL;
-	struct target *target = e ? &e->target : NULL;
+	const char *reason;
+
+	if (!e || e->target.generation || loaded->number != e->request)
+		return NULL;
+	reason = target_refusal(t->config.options, &e->target, loaded);
+	if (!reason)
+		return e;
+	if (!try_again(t, e, loaded->error))
+		refuse(t, e, reason);
+	return NULL;
+}
+
+struct target *targets_adopt(struct targets *t, struct loaded *loaded)
+{
+	struct entry *e = take_entry(t, loaded);
+	struct target *target;
+	bool again;
 	int error;
 
-	if (!e || reason || target->generation || loaded->number != e->request) {
+	if (!e) {
 		process_close(loaded->process);
 		binary_store_put(t->config.store, loaded->binary);
-		if (!reason || loaded->number != e->request)
-			return NULL;
-		if (target->named) {
-			log_error(t->config.log, "pid %d: %s", loaded->pid, reason);
-			t->refused++;
-		}
-		capture_forget_process(t->config.capture, loaded->pid, 0);
-		drop(t, e);
 		return NULL;
 	}
+	target = &e->target;
+	again = target->attached_ns;
 	target->process = loaded->process;
 	target->binary = loaded->binary;
 	target->identity = loaded->identity;
@@ -153,18 +197,15 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 	}
 	if (error) {
 		loaded->error = error;
-		if (target->named) {
-			log_error(t->config.log, "pid %d: %s", target->pid,
-				  error == -ESRCH ? "no such process" : strerror(-error));
-			t->refused++;
-		}
-		drop(t, e);
+		if (!try_again(t, e, error))
+			refuse(t, e, error == -ESRCH ? "no such process" : strerror(-error));
 		return NULL;
 	}
+	e->attempts = 0;
 	t->adopted++;
 	if (e->first_span)
 		target_attach_newproc(t, target);
-	target_announce(t->config.log, target);
+	target_announce(t->config.log, target, again);
 	return target;
 }
 
@@ -177,6 +218,7 @@ void targets_on_exec(struct targets *t, const struct process_record *record)
 		if (e->prepared)
 			capture_forget_process(t->config.capture, e->target.pid, e->prepared);
 		release(t, &e->target);
+		e->attempts = 0;
 		error = request(t, e);
 		if (error)
 			drop(t, e);
@@ -198,6 +240,15 @@ void targets_on_exit(struct targets *t, const struct process_record *record)
 
 	if (e)
 		drop(t, e);
+}
+
+void targets_retry(struct targets *t)
+{
+	struct entry *e, *next;
+
+	HASH_ITER (hh, t->entries, e, next)
+		if (e->put_off && request(t, e))
+			drop(t, e);
 }
 
 void targets_verify(struct targets *t)

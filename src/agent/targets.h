@@ -66,6 +66,8 @@ void targets_on_first_span(struct targets *t, const struct process_record *recor
 void targets_prepare(struct targets *t, const char *program);
 /* Says, once a target, why nothing is tagged; once, that there is no target. */
 void targets_explain(struct targets *t, uint64_t now_ns);
+/* Asks again for those that could not be read in the middle of an exec. */
+void targets_retry(struct targets *t);
 /* Looks at all of them: the record of an exit or exec may have been lost. */
 void targets_verify(struct targets *t);
 /* Says which named processes were not read before the end; they count as refused. */

@@ -12,6 +12,8 @@ struct entry {
 	uint64_t request;  /* of the loader, the last: answers to others are of an older image */
 	uint32_t prepared; /* generation that exec gave the image already; 0: none */
 	bool first_span;   /* announced before the image was read */
+	bool put_off;	   /* to be asked for again at the next sweep */
+	unsigned attempts; /* failed ones at the image it has now */
 	bool explained;
 	UT_hash_handle hh; /* by target.pid */
 };

@@ -60,6 +60,7 @@ static void become_command(const struct warden *w, int error_fd)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	error = invoker_become(w->invoker);
 	if (!error) {
 		die_with(w->self); /* a change of user has cleared it */

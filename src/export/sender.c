@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -68,13 +69,18 @@ static int check_files(const struct sender_settings *settings, char *why, size_t
 {
 	const char *const files[] = {settings->ca_file, settings->client_key_file,
 				     settings->client_certificate_file};
+	struct stat status;
 	char line[512];
 	size_t i;
 
 	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		if (!files[i] || !access(files[i], R_OK))
+		if (!files[i])
 			continue;
-		snprintf(line, sizeof(line), "OTLP: cannot read %s: %s", files[i], strerror(errno));
+		errno = 0;
+		if (!stat(files[i], &status) && !access(files[i], R_OK) && S_ISREG(status.st_mode))
+			continue;
+		snprintf(line, sizeof(line), "OTLP: cannot read %s: %s", files[i],
+			 errno ? strerror(errno) : "it is no regular file");
 		string_clean(why, why_size, line, strlen(line));
 		return -EINVAL;
 	}

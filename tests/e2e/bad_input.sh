@@ -229,6 +229,17 @@ closed_descriptors()
 	e2e_case=
 }
 
+# What is no file is not replaced by one.
+no_file_there()
+{
+	mkfifo "$work/pipe.folded" "$work/pipe.pem"
+	says 1 'pipe.folded: it is no regular file' "$spanprof" -p "$target" -d 1 -o "$work/pipe.folded"
+	expect 'still a FIFO' "$(stat -c %F "$work/pipe.folded")" fifo
+	says 2 'cannot read .*pipe.pem: it is no regular file' env \
+		"OTEL_EXPORTER_OTLP_CERTIFICATE=$work/pipe.pem" "$spanprof" -p "$target" -d 1 \
+		--otlp-endpoint https://127.0.0.1:1
+}
+
 # What an earlier run wrote stays when nothing could be profiled.
 earlier_file()
 {
@@ -250,6 +261,7 @@ surroundings
 outputs
 executables
 closed_descriptors
+no_file_there
 earlier_file
 says 1 'PID namespace of its own' unshare -pf --mount-proc "$spanprof" -p 1
 verdict

@@ -187,7 +187,25 @@ ends()
 	e2e_case=
 }
 
-(cd tests/targets/plain && go build -o "$work/plain" .)
+# A process that was named stays profiled through one exec after the other.
+runs_itself_anew()
+{
+	e2e_case='execs: '
+	"$work/reexec" -times 75 -each 40ms >"$work/reexec.out" &
+	child "$!"
+	sleep 0.1
+	run 0 "$spanprof" -p "$!" -o "$work/reexec.folded"
+	wait "$!" || fail "the program exited $?"
+	expect_text "$work/log" 'all profiled processes have ended' said
+	expect 'lines that it attached' "$(grep -c attached "$work/log")" 1
+	used=$(sed -n 's/^reexec: cpu_us=//p' "$work/reexec.out")
+	# It was on its way before spanprof was.
+	expect_within 'percent of its CPU that was seen' "$(awk -v used="$used" \
+		'{ sum += $NF } END { print sum * 1e6 / 99 / used * 100 }' "$work/reexec.folded")" 65 105
+	e2e_case=
+}
+
+(cd tests/targets/plain && go build -o "$work/plain" . && go build -o "$work/reexec" ./reexec)
 cd "$top"
 first_instruction
 go_run
@@ -195,6 +213,7 @@ for name in INT TERM HUP; do
 	signal "$name"
 done
 killed
+runs_itself_anew
 as_invoker
 ends
 verdict
