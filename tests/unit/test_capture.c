@@ -271,7 +271,13 @@ static void test_image_ends(void **state)
 	exec = find(f->execs, f->exec_count, pid);
 	assert_non_null(exec);
 	assert_int_equal(exec->generation, GENERATION + 3);
-	/* Not followed: from here on it is not ours. */
+	/* The image that it runs now is still to be read. */
+	forget_records(f);
+	wait_for(f, &f->sample_count, 2);
+	assert_int_equal(f->samples[1].sample.generation, 0);
+	assert_int_equal(f->samples[1].sample.flags & SAMPLE_PENDING, SAMPLE_PENDING);
+	/* Nobody wants it: from here on it is not ours. */
+	capture_forget_process(f->capture, pid, 0);
 	forget_records(f);
 	for (int i = 0; i < 20; i++)
 		poll_capture(f);
