@@ -130,8 +130,9 @@ int targets_add(struct targets *t, pid_t pid, bool named)
 static bool try_again(struct targets *t, struct entry *e, int error)
 {
 	bool passing = error == -ESRCH || error == -ENOENT || error == -ENXIO;
+	bool gone = kill(e->target.pid, 0) && errno == ESRCH;
 
-	if (!passing || kill(e->target.pid, 0) || ++e->attempts > ATTEMPTS_MAX)
+	if (!passing || gone || ++e->attempts > ATTEMPTS_MAX)
 		return false;
 	release(t, &e->target);
 	e->put_off = e->attempts == ATTEMPTS_MAX;
