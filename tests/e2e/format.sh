@@ -10,6 +10,8 @@ set -eu
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
 . scripts/lib/go.sh
+. scripts/lib/packages.sh
+need_packages curl
 
 scratch=$(mktemp -d)
 server=
