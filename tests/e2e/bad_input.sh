@@ -106,12 +106,20 @@ permissions()
 	expect_text "$work/out" '[1-9][0-9]* samples .* inside [1-9]' 'with these three'
 }
 
+# Run in a mount namespace: keeps mounts in it. In a chroot "/" is no mount.
+private='mount --make-rprivate / 2>/dev/null ||
+	{ mount --make-rprivate /sys && mount --make-rprivate /proc; }'
+
 surroundings()
 {
 	# shellcheck disable=SC2016
 	says 1 'kernel type information .*CONFIG_DEBUG_INFO_BTF' \
-		unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && "$0" -p "$1"' \
+		unshare -m --propagation unchanged \
+		sh -c "$private"' && mount -t tmpfs none /sys/kernel/btf && "$0" -p "$1"' \
 		"$spanprof" "$target"
+	# shellcheck disable=SC2016
+	says 1 'PID namespace of its own' unshare -m -p -f --propagation unchanged \
+		sh -c "$private"' && mount -t proc proc /proc && exec "$0" -p 1' "$spanprof"
 	says 1 'kernel 2.6 is too old: Linux 5.10' \
 		setarch "$(uname -m)" --uname-2.6 "$spanprof" -p "$target"
 	# shellcheck disable=SC2016
@@ -263,5 +271,4 @@ executables
 closed_descriptors
 no_file_there
 earlier_file
-says 1 'PID namespace of its own' unshare -pf --mount-proc "$spanprof" -p 1
 verdict
