@@ -24,7 +24,7 @@
 #include "base/log.h"
 #include "capture/capture.h"
 
-#define TICK_NS		 40000000ull   /* records wait at most so long */
+#define TICK_NS		 100000000ull  /* records wait so long, or for a quarter of the buffer */
 #define SWEEP_NS	 1000000000ull /* clean up, say why nothing is tagged */
 #define STOP_GRACE_NS	 5000000000ull /* for a COMMAND that was told to stop */
 #define SAME_SIGNAL_NS	 500000000ull  /* timeout(1) sends two at once: they count as one */
@@ -183,12 +183,12 @@ static void check_ends(struct loop *l)
 /* An exec or exit found no room in the ring buffer: which one, only a look at all can tell. */
 static void make_up_for_unseen(struct loop *l)
 {
-	struct capture_stats stats;
+	struct target_counters counters;
 
-	capture_get_stats(l->s->capture, &stats);
-	if (stats.counters.lost[LOSS_PROCESS_UNSEEN] == l->unseen)
+	capture_get_counters(l->s->capture, &counters);
+	if (counters.lost[LOSS_PROCESS_UNSEEN] == l->unseen)
 		return;
-	l->unseen = stats.counters.lost[LOSS_PROCESS_UNSEEN];
+	l->unseen = counters.lost[LOSS_PROCESS_UNSEEN];
 	targets_verify(l->s->targets);
 }
 

@@ -70,14 +70,13 @@ void summary_log(const struct session *s)
 
 void summary_log_progress(const struct session *s, double seconds)
 {
-	struct capture_stats capture;
+	struct target_counters counters;
 	uint64_t samples, inside;
 
-	capture_get_stats(s->capture, &capture);
-	samples = capture.counters.events[EVENT_SAMPLES];
-	inside = capture.counters.events[EVENT_SAMPLES_IN_SPAN] +
-		 capture.counters.events[EVENT_SAMPLES_INHERITED];
+	capture_get_counters(s->capture, &counters);
+	samples = counters.events[EVENT_SAMPLES];
+	inside = counters.events[EVENT_SAMPLES_IN_SPAN] + counters.events[EVENT_SAMPLES_INHERITED];
 	log_info(s->log, "%.0f s: %llu samples, %.1f %% inside spans, %llu spans started", seconds,
 		 (unsigned long long)samples, samples ? 100.0 * inside / samples : 0.0,
-		 (unsigned long long)capture.counters.events[EVENT_SPANS_STARTED]);
+		 (unsigned long long)counters.events[EVENT_SPANS_STARTED]);
 }

@@ -314,12 +314,13 @@ void capture_sweep(struct capture *c)
 		clocks_refresh(c->clocks);
 }
 
-static void sum_counters(struct capture *c, struct target_counters *sum)
+void capture_get_counters(const struct capture *c, struct target_counters *sum)
 {
 	int cpus = libbpf_num_possible_cpus();
 	struct target_counters *each = cpus > 0 ? calloc(cpus, sizeof(*each)) : NULL;
 	__u32 zero = 0;
 
+	memset(sum, 0, sizeof(*sum));
 	if (each && !bpf_map__lookup_elem(c->bpf->maps.counters, &zero, sizeof(zero), each,
 					  cpus * sizeof(*each), 0)) {
 		for (int cpu = 0; cpu < cpus; cpu++) {
@@ -355,7 +356,7 @@ void capture_get_stats(const struct capture *c, struct capture_stats *out)
 	struct bpf_map *map;
 
 	memset(out, 0, sizeof(*out));
-	sum_counters((struct capture *)c, &out->counters);
+	capture_get_counters(c, &out->counters);
 	bpf_object__for_each_map(map, c->bpf->obj) out->map_bytes += map_memory(bpf_map__fd(map));
 	out->cpus = clocks_count(c->clocks);
 }

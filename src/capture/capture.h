@@ -73,6 +73,9 @@ int capture_get_fd(const struct capture *c); /* epoll-able: readable when record
 int capture_poll(struct capture *c);	     /* hands over all waiting records, bounded per call */
 /* Deletes the goroutines of forgotten process images; returns at once when none was forgotten. */
 void capture_sweep(struct capture *c);
+/* Summed over CPUs. */
+void capture_get_counters(const struct capture *c, struct target_counters *sum);
+/* Counters, and what only the end of a run asks for: it reads a file for each map. */
 void capture_get_stats(const struct capture *c, struct capture_stats *out);
 
 #endif
