@@ -12,6 +12,7 @@
 
 #include "agent/binary_store.h"
 #include "agent/command.h"
+#include "agent/ending_signals.h"
 #include "agent/loader.h"
 #include "agent/options.h"
 #include "agent/output.h"
@@ -278,10 +279,7 @@ static void block_signals(void)
 {
 	sigset_t signals;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
+	ending_signals_get(&signals);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files: told as an error of writing */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/command.h"
+#include "agent/ending_signals.h"
 #include "agent/loader.h"
 #include "agent/options.h"
 #include "agent/pipeline.h"
@@ -39,7 +40,7 @@ struct loop {
 	struct live live;
 	bool table; /* shown while it runs; where there is no terminal, a line a window instead */
 	bool on_terminal;
-	bool stop, stopping;
+	bool stop;
 };
 
 static int watch(struct loop *l, int fd)
@@ -55,10 +56,7 @@ static int open_descriptors(struct loop *l)
 	sigset_t signals;
 	int error;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
+	ending_signals_get(&signals);
 	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	l->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -88,20 +86,21 @@ static void on_signal(struct loop *l)
 	struct signalfd_siginfo info;
 
 	while (read(l->signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		if (l->stopping && l->now_ns < l->stopping_ns + SAME_SIGNAL_NS)
+		bool again = l->stopping_ns;
+
+		if (again && l->now_ns < l->stopping_ns + SAME_SIGNAL_NS)
 			continue;
 		/* The terminal sends Ctrl-C to the COMMAND itself. */
 		if (l->s->command && info.ssi_code <= 0)
 			command_signal(l->s->command, info.ssi_signo);
-		if (l->stopping || !l->s->command)
+		if (again || !l->s->command)
 			l->stop = true;
-		if (l->stopping)
+		if (again) {
 			l->s->failed = true;
-		else
-			l->end_ns = l->now_ns + STOP_GRACE_NS;
-		if (!l->stopping)
-			l->stopping_ns = l->now_ns;
-		l->stopping = true;
+			continue;
+		}
+		l->stopping_ns = l->now_ns;
+		l->end_ns = l->now_ns + STOP_GRACE_NS;
 	}
 }
 

@@ -107,13 +107,15 @@ int output_check(const char *path, char *why, size_t why_size)
 {
 	char name[PATH_MAX];
 	struct stat status;
+	bool exists;
 	int fd;
 
 	if (!strcmp(path, "-"))
 		return 0;
-	if (!stat(path, &status) && S_ISDIR(status.st_mode))
+	exists = !stat(path, &status);
+	if (exists && S_ISDIR(status.st_mode))
 		return explain(-EISDIR, path, why, why_size);
-	if (!stat(path, &status) && !S_ISREG(status.st_mode)) {
+	if (exists && !S_ISREG(status.st_mode)) {
 		snprintf(why, why_size,
 			 "cannot write %s: it is no regular file, and would be "
 			 "replaced by one",

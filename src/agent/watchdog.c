@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/ending_signals.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -28,21 +29,13 @@ struct watchdog {
 	_Atomic bool finishing;
 };
 
-static void ending_signals(sigset_t *signals)
-{
-	sigemptyset(signals);
-	sigaddset(signals, SIGINT);
-	sigaddset(signals, SIGTERM);
-	sigaddset(signals, SIGHUP);
-}
-
 static bool signal_waits(void)
 {
-	sigset_t pending;
+	sigset_t ending, pending, both;
 
-	return !sigpending(&pending) &&
-	       (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
-		sigismember(&pending, SIGHUP));
+	ending_signals_get(&ending);
+	return !sigpending(&pending) && !sigandset(&both, &pending, &ending) &&
+	       !sigisemptyset(&both);
 }
 
 static bool told_to_end(const struct watchdog *w, uint64_t now_ns)
@@ -58,7 +51,7 @@ static void forget_signals(void)
 	struct timespec none = {0};
 	sigset_t signals;
 
-	ending_signals(&signals);
+	ending_signals_get(&signals);
 	while (sigtimedwait(&signals, NULL, &none) > 0)
 		continue;
 }
