@@ -57,18 +57,21 @@ static size_t find_place(const struct goroutine_store *s, uint32_t generation)
 	return low;
 }
 
+static bool is_at(const struct goroutine_store *s, size_t place, uint32_t generation)
+{
+	return place < s->live_count && s->live[place] == generation;
+}
+
 static bool is_live(const struct goroutine_store *s, uint32_t generation)
 {
-	size_t at = find_place(s, generation);
-
-	return at < s->live_count && s->live[at] == generation;
+	return is_at(s, find_place(s, generation), generation);
 }
 
 int goroutine_store_add(struct goroutine_store *s, uint32_t generation)
 {
 	size_t at = find_place(s, generation);
 
-	if (is_live(s, generation))
+	if (is_at(s, at, generation))
 		return 0;
 	if (s->live_count == LIVE_MAX)
 		return -ENOSPC;
@@ -82,7 +85,7 @@ void goroutine_store_forget(struct goroutine_store *s, uint32_t generation)
 {
 	size_t at = find_place(s, generation);
 
-	if (!is_live(s, generation))
+	if (!is_at(s, at, generation))
 		return;
 	s->live_count--;
 	memmove(&s->live[at], &s->live[at + 1], (s->live_count - at) * sizeof(*s->live));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/handle_index.h"
 #include "report/names.h"
 
 /* Walks a stack frame by frame, leaf first. */
@@ -153,18 +154,19 @@ static uint64_t call_path(const struct report_view *v, uint32_t stack)
 {
 	struct walk walk = walk_stack(v, stack);
 	struct stack_frame frame;
-	uint32_t last = UINT32_MAX;
-	uint64_t path = 0;
+	struct {
+		uint64_t path; /* up to here */
+		uint32_t function, mapping;
+	} step = {.function = UINT32_MAX};
 
 	while (walk_next(&walk, &frame)) {
-		if (frame.function && frame.function == last)
+		if (frame.function && frame.function == step.function)
 			continue;
-		last = frame.function;
-		path = (path ^ (frame.function + ((uint64_t)frame.mapping << 32))) *
-		       0x9e3779b97f4a7c15; /* odd, without a pattern: 2^64 over the golden ratio */
-		path ^= path >> 32;
+		step.function = frame.function;
+		step.mapping = frame.mapping;
+		step.path = handle_hash(&step, sizeof(step));
 	}
-	return path;
+	return step.path;
 }
 
 /* A line that stands on a stack several times (recursion) counts once. */
