@@ -4,37 +4,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "elf_file.h"
-#include "gobinary/block_cache.h"
-#include "gobinary/elf_image.h"
+#include "image_fixture.h"
 
 #define BASE 0x400000
-#define CAP  ((size_t)1 << 20)
-
-static struct block_cache *cache;
-
-static int open_cache(void **state)
-{
-	return block_cache_open(CAP, &cache);
-}
-
-static int close_cache(void **state)
-{
-	int left = block_cache_bytes(cache) != 0;
-
-	block_cache_close(cache);
-	return left;
-}
-
-static struct elf_image *open_file(struct elf_file *f)
-{
-	struct elf_image *image;
-	int fd = elf_file_write(f);
-
-	assert_int_equal(elf_image_open(fd, cache, &image), 0);
-	close(fd);
-	return image;
-}
 
 static void reads_by_address(void **state)
 {

@@ -13,6 +13,7 @@
 #include "base/string_table.h"
 #include "format/format.h"
 #include "otlp_request.h"
+#include "profile_total.h"
 #include "profile/profile.h"
 #include "spans/spans.h"
 
@@ -34,17 +35,6 @@ static int read_request(const struct request *r, struct profile **out, char why[
 	alarm(0);
 	free(data);
 	return err;
-}
-
-static uint64_t total(const struct profile *p)
-{
-	struct profile_view v;
-	uint64_t sum = 0;
-
-	profile_get_view(p, &v);
-	for (size_t i = 1; i < v.sample_count; i++)
-		sum += v.samples[i].count;
-	return sum;
 }
 
 /* An array of so many pointers to the same message. */

@@ -11,6 +11,7 @@
 #include "base/string_table.h"
 #include "format/format.h"
 #include "otlp_request.h"
+#include "profile_total.h"
 #include "sample_profile.h"
 
 static const struct format_otlp_options file = {.span_names = true};
@@ -39,17 +40,6 @@ static struct profile *read_back(const void *data, size_t size)
 		print_error("%s\n", why);
 	assert_int_equal(err, 0);
 	return p;
-}
-
-static uint64_t total(const struct profile *p)
-{
-	struct profile_view v;
-	uint64_t sum = 0;
-
-	profile_get_view(p, &v);
-	for (size_t i = 1; i < v.sample_count; i++)
-		sum += v.samples[i].count;
-	return sum;
 }
 
 static void a_file_reads_back_whole(void **state)
