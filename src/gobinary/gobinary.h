@@ -26,6 +26,8 @@ enum go_offsets_source {
 struct go_runtime_offsets {
 	enum go_offsets_source source;
 	uint16_t g_m, g_goid, g_stack_hi;
+	uint16_t g_status; /* atomicstatus, 32 bits */
+	uint16_t g_labels; /* what pprof.SetGoroutineLabels set: a pointer */
 	uint16_t g_sched_sp, g_sched_pc, g_sched_bp;
 	uint16_t g_syscall_sp, g_syscall_pc;
 	uint16_t m_curg;
@@ -33,8 +35,9 @@ struct go_runtime_offsets {
 
 struct go_span_offsets {
 	enum go_offsets_source source;
-	uint16_t context, end_time, name;			   /* in recordingSpan */
-	uint16_t context_trace_id, context_span_id, context_flags; /* in SpanContext */
+	uint16_t context, parent, name, start_time, end_time, status, kind; /* in recordingSpan */
+	uint16_t context_trace_id, context_span_id, context_flags;	    /* in SpanContext */
+	uint16_t unsampled_context; /* of SpanContext in nonRecordingSpan */
 };
 
 /* Kinds of probe site; what the BPF program finds in registers there depends on it. */
@@ -51,6 +54,20 @@ struct go_probe_site {
 	uint64_t address;     /* virtual, of the probed instruction */
 	uint64_t file_offset; /* what a uprobe wants */
 	bool on_branch;	      /* a prologue's conditional branch: fires again after stack growth */
+};
+
+#define GO_SPAN_ITABS_MAX    4
+#define GO_CONTEXT_ITABS_MAX 8
+
+/*
+ * Interface tables, virtual addresses: where one stands in memory, the next word points to the
+ * value. All contexts named here begin with the context they were made from.
+ */
+struct go_itabs {
+	size_t span_count, context_count;
+	uint64_t span[GO_SPAN_ITABS_MAX];	/* of *recordingSpan, as any interface */
+	uint64_t context[GO_CONTEXT_ITABS_MAX]; /* of context's own types as context.Context */
+	uint64_t value_context;			/* of *context.valueCtx, which is among those */
 };
 
 struct gobinary_info {
@@ -70,7 +87,10 @@ struct gobinary_info {
 	uint64_t text_start, text_end; /* virtual */
 	struct go_runtime_offsets runtime;
 	struct go_span_offsets span;
-	uint64_t span_type; /* virtual address of *recordingSpan's rtype, 0 unknown */
+	uint64_t span_type;	 /* virtual address of *recordingSpan's rtype, 0 unknown */
+	uint64_t unsampled_type; /* of nonRecordingSpan's: the SDK's span that is sampled out */
+	uint64_t allgs;		 /* virtual address of runtime.allgs, a slice; 0 unknown */
+	struct go_itabs itabs;
 	struct go_probe_site probes[GO_PROBE_KIND_COUNT];
 	size_t top_frame_count; /* functions in which a whole stack ends */
 	struct {
