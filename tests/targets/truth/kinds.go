@@ -123,7 +123,7 @@ func (k kind) chain() []frame {
 		return []frame{mixed, describe(inlineLoop, 5, 3), head}
 	case deep:
 		frames := []frame{bottom, middle, describe(descend, 4, 2)}
-		for range deepFrames {
+		for i := 0; i < deepFrames; i++ {
 			frames = append(frames, describe(descend, 4, 4))
 		}
 		return append(frames, head)

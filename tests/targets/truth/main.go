@@ -2,6 +2,9 @@
 
 // truth: a service with the real OpenTelemetry SDK in which the span and the stack of every moment
 // of CPU time are known. It logs what it did; the verifier compares samples with that.
+//
+// The text compiles with Go 1.18 and newer and with every SDK from 1.0.1 on: tests/e2e/matrix.sh
+// builds it with other versions than go.mod names.
 package main
 
 import (
@@ -11,6 +14,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math/rand"
 	"os"
 	"os/signal"
 	"reflect"
@@ -54,7 +58,7 @@ func main() {
 		os.Exit(2)
 	}
 	// A slot takes a millisecond of a core or more.
-	size := *seconds * 1000 * max(2, runtime.GOMAXPROCS(0)) / 2
+	size := *seconds * 1000 * atLeast(2, runtime.GOMAXPROCS(0)) / 2
 	slots, spans = make([]slotRecord, size), make([]spanRecord, size)
 	exported := &exporter{ids: make([]trace.SpanID, 0, size)}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exported),
@@ -65,7 +69,7 @@ func main() {
 	begin := time.Now()
 	work(*workers, time.Duration(*seconds)*time.Second)
 	fmt.Printf("truth: %d slots, %d spans issued, %d exported, %d records dropped, %.1f s\n",
-		slotCount.Load(), spanCount.Load(), len(exported.ids), dropped.Load(),
+		slotCount.load(), spanCount.load(), len(exported.ids), dropped.load(),
 		time.Since(begin).Seconds())
 	if err := check(exported.ids); err != nil {
 		fmt.Fprintln(os.Stderr, "truth:", err)
@@ -79,21 +83,28 @@ func main() {
 	}
 }
 
+func atLeast(least, n int) int {
+	if n < least {
+		return least
+	}
+	return n
+}
+
 // work runs the workers for `limit` or until a signal.
 func work(workers int, limit time.Duration) {
-	var stop atomic.Bool
+	var stop mark
 	var running, serving, ending sync.WaitGroup
 	pool, ends := make(chan task), make(chan handedSpan)
-	for range max(2, workers/2) {
+	for i := 0; i < atLeast(2, workers/2); i++ {
 		serving.Add(1)
 		go serve(pool, &serving)
 	}
 	ending.Add(1)
 	go endOthers(ends, &ending)
-	for i := range workers {
+	for i := 0; i < workers; i++ {
 		running.Add(1)
 		w := &worker{unit: 3 + 1.5*float64(i%8), pool: pool, ends: ends,
-			done: make(chan struct{}), stop: &stop}
+			done: make(chan struct{}), stop: &stop, rand: rand.New(rand.NewSource(int64(i)))}
 		go w.loop(&running)
 	}
 	fmt.Printf("truth: ready, pid %d, %d workers\n", os.Getpid(), workers)
@@ -104,7 +115,7 @@ func work(workers int, limit time.Duration) {
 	case <-signals:
 	case <-time.After(limit):
 	}
-	stop.Store(true)
+	stop.set()
 	running.Wait()
 	close(pool)
 	close(ends)
@@ -114,11 +125,11 @@ func work(workers int, limit time.Duration) {
 
 // check compares what the exporter got with what the program issued.
 func check(exported []trace.SpanID) error {
-	if dropped.Load() > 0 {
-		return fmt.Errorf("%d records did not fit", dropped.Load())
+	if dropped.load() > 0 {
+		return fmt.Errorf("%d records did not fit", dropped.load())
 	}
 	issued := make(map[trace.SpanID]bool)
-	for _, span := range spans[:spanCount.Load()] {
+	for _, span := range spans[:spanCount.load()] {
 		issued[span.span] = true
 	}
 	for _, id := range exported {
@@ -154,8 +165,8 @@ func write(path string) error {
 		Wall: time.Now().UnixNano()}
 	fn := runtime.FuncForPC(reflect.ValueOf(slot).Pointer())
 	slotFile, first := fn.FileLine(fn.Entry())
-	call := int(slotCall.Load())
-	for k := range kindCount {
+	call := int(atomic.LoadInt64(&slotCall))
+	for k := kind(0); k < kindCount; k++ {
 		chain := k.chain()
 		stack := append(chain, frame{fn.Name(), slotFile, first, call + 3, call})
 		head.Kinds = append(head.Kinds,
@@ -166,11 +177,11 @@ func write(path string) error {
 		return err
 	}
 	fmt.Fprintf(out, "%s\n", line)
-	for _, s := range spans[:spanCount.Load()] {
+	for _, s := range spans[:spanCount.load()] {
 		fmt.Fprintf(out, `{"span":"%s","trace":"%s","tid":%d,"start":[%d,%d],"end":[%d,%d]}`+"\n",
 			s.span, s.trace, s.tid, s.startBegin, s.startEnd, s.endBegin, s.endEnd)
 	}
-	for _, s := range slots[:slotCount.Load()] {
+	for _, s := range slots[:slotCount.load()] {
 		fmt.Fprintf(out, `{"kind":%d,"tid":%d,"begin":%d,"finish":%d,"cpu":%d,"span":"%s",`+
 			`"trace":"%s"}`+"\n", s.kind, s.tid, s.begin, s.end, s.cpu,
 			hex.EncodeToString(s.span[:]), hex.EncodeToString(s.trace[:]))

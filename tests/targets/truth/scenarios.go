@@ -5,10 +5,9 @@ package main
 
 import (
 	"context"
-	"math/rand/v2"
+	"math/rand"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"go.opentelemetry.io/otel"
@@ -31,10 +30,10 @@ func start(ctx context.Context) (context.Context, started) {
 	ctx, span := otel.Tracer("truth").Start(ctx, spanName)
 	end := clock(clockMonotonic)
 	s := started{Span: span, record: &spanRecord{}}
-	if index := spanCount.Add(1) - 1; index < int64(len(spans)) {
+	if index := spanCount.next(); index < int64(len(spans)) {
 		s.record = &spans[index]
 	} else {
-		dropped.Add(1)
+		dropped.next()
 	}
 	*s.record = spanRecord{startBegin: begin, startEnd: end, tid: int32(syscall.Gettid()),
 		trace: span.SpanContext().TraceID(), span: span.SpanContext().SpanID()}
@@ -72,7 +71,8 @@ type worker struct {
 	pool chan task
 	ends chan handedSpan
 	done chan struct{}
-	stop *atomic.Bool
+	stop *mark
+	rand *rand.Rand
 }
 
 func (w *worker) loop(finished *sync.WaitGroup) {
@@ -80,12 +80,12 @@ func (w *worker) loop(finished *sync.WaitGroup) {
 	runtime.LockOSThread()
 	scenarios := []func(){w.solo, w.nested, w.outOfOrder, w.elsewhere, w.children, w.orphan,
 		w.pooled, w.outside, w.leak, w.leaf, w.inline, w.deep}
-	for !w.stop.Load() {
-		rand.Shuffle(len(scenarios), func(i, j int) {
+	for !w.stop.isSet() {
+		w.rand.Shuffle(len(scenarios), func(i, j int) {
 			scenarios[i], scenarios[j] = scenarios[j], scenarios[i]
 		})
 		for _, run := range scenarios {
-			if w.stop.Load() {
+			if w.stop.isSet() {
 				return
 			}
 			run()
@@ -95,7 +95,7 @@ func (w *worker) loop(finished *sync.WaitGroup) {
 
 func (w *worker) solo() {
 	_, span := start(context.Background())
-	slot(solo, span.SpanContext(), w.unit*(1+8*rand.Float64()))
+	slot(solo, span.SpanContext(), w.unit*(1+8*w.rand.Float64()))
 	span.finish()
 }
 

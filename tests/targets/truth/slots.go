@@ -40,44 +40,60 @@ type spanRecord struct {
 	tid                                    int32 // of the thread that started it
 }
 
+// counter is for many goroutines; atomic.Int64 is newer than Go 1.18.
+type counter struct{ value int64 }
+
+// next counts and gives the number before.
+func (c *counter) next() int64 { return atomic.AddInt64(&c.value, 1) - 1 }
+
+func (c *counter) load() int64 { return atomic.LoadInt64(&c.value) }
+
+// mark is set once, for many goroutines.
+type mark struct{ value int32 }
+
+// set tells whether this call was the first.
+func (m *mark) set() bool { return atomic.SwapInt32(&m.value, 1) == 0 }
+
+func (m *mark) isSet() bool { return atomic.LoadInt32(&m.value) != 0 }
+
 // Records live in tables of a size set at start: nothing grows while samples are taken. What does
 // not fit is counted, and makes the run fail.
 var (
 	slots     []slotRecord
-	slotCount atomic.Int64
+	slotCount counter
 	spans     []spanRecord
-	spanCount atomic.Int64
-	dropped   atomic.Int64
+	spanCount counter
+	dropped   counter
 
 	callers     [kindCount][]frame // above slot(), seen by the program itself
-	callersSeen [kindCount]atomic.Bool
+	callersSeen [kindCount]mark
 
 	stepsPerMillisecond [kindCount]float64
 )
 
 // slotCall is the line in slot() that calls the work.
-var slotCall atomic.Int64
+var slotCall int64
 
 // slot does `milliseconds` of CPU work of kind k on this thread (the caller holds it by
 // LockOSThread), for the span of sc, which is the zero value for work outside any span.
 //
 //go:noinline
 func slot(k kind, sc trace.SpanContext, milliseconds float64) {
-	if !callersSeen[k].Swap(true) {
+	if callersSeen[k].set() {
 		callers[k] = callersOf(2)
 	}
-	index := slotCount.Add(1) - 1
+	index := slotCount.next()
 	if index >= int64(len(slots)) {
-		dropped.Add(1)
+		dropped.next()
 		return
 	}
 	record := &slots[index]
 	*record = slotRecord{trace: sc.TraceID(), span: sc.SpanID(), kind: k,
 		tid: int32(syscall.Gettid())}
 	work, steps := kinds[k].work, uint64(milliseconds*stepsPerMillisecond[k])
-	if slotCall.Load() == 0 {
+	if atomic.LoadInt64(&slotCall) == 0 {
 		_, _, line, _ := runtime.Caller(0)
-		slotCall.Store(int64(line) + 5)
+		atomic.StoreInt64(&slotCall, int64(line)+5)
 	}
 	record.begin = clock(clockMonotonic)
 	cpu := clock(clockThreadCPU)
@@ -116,7 +132,7 @@ func calibrate() {
 		}
 	}
 	spinRate, leafRate, inlineRate := rate(spin), rate(leafLoop), rate(inlineLoop)
-	for k := range kindCount {
+	for k := range stepsPerMillisecond {
 		stepsPerMillisecond[k] = spinRate
 	}
 	stepsPerMillisecond[leaf] = leafRate
