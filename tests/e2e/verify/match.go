@@ -8,21 +8,52 @@ import (
 	"sort"
 )
 
+// score counts samples whose span is known. An untagged one says nothing where a span was open; a
+// wrong one says something untrue: another span, or any where none was open.
+type score struct {
+	right, wrong, untagged int
+}
+
+func (c *score) count(s *sample, w *slot) {
+	switch {
+	case s.Span == w.Span && s.Trace == w.Trace:
+		c.right++
+	case s.Span == "":
+		c.untagged++
+	default:
+		c.wrong++
+	}
+}
+
+func (c score) total() int { return c.right + c.wrong + c.untagged }
+
+func (c score) plus(d score) score {
+	return score{c.right + d.right, c.wrong + d.wrong, c.untagged + d.untagged}
+}
+
+// rules say what is judged.
+type rules struct {
+	settle     int64 // spans that began less than this after the first sample count as older
+	judgeOlder bool  // judge these, too
+	show       int   // describe so many samples that are not right
+}
+
 // tally counts verdicts on samples.
 type tally struct {
+	rules
 	samples int
-	right   int // inside a slot, with the expected span or none
-	wrong   int
 
-	inside, insideRight   int // of these: work for a span
-	outside, outsideRight int // of these: work for none
+	inside  score // in a slot, at work for a span
+	outside score // at work for none, or on no goroutine between slots
+	older   score // at work for a span that is older than the attach
+	unaware score // of no weight: see the kinds of that name
+	stray   int   // wrong ones that belong to no slot, and IDs the program never issued
+	unknown int   // of these: IDs the program never issued
 
-	older     int // the span had begun before the first sample (plus the settling time)
 	scheduler int // in a slot's time, but on no goroutine
 	idle      int // not in any slot and on no goroutine: the scheduler, the runtime's threads
 	between   int // not in any slot: Start, End and what goroutines do before and after work
 	nearby    int // of these: tagged with a span that was open there
-	unknown   int // IDs the program never issued
 
 	inheritedRight, inheritedWrong int
 
@@ -33,42 +64,72 @@ type tally struct {
 	perSpan map[string]int // samples by span ID
 	perKind []kindTally
 	reasons map[string]int
+	shown   []string
+	first   int64 // time of the first sample
 }
 
 type kindTally struct {
-	samples, right    int
+	spans, older      score
 	stacks, stackGood int
 	leaf              int // right stacks that show the innermost function
-	cpu               int64
+	cpu, olderCPU     int64
+}
+
+// inSpans are the judged samples at work for a span.
+func (t *tally) inSpans() score {
+	if t.judgeOlder {
+		return t.inside.plus(t.older)
+	}
+	return t.inside
+}
+
+// judged are all judged samples.
+func (t *tally) judged() score {
+	return t.inSpans().plus(t.outside).plus(score{wrong: t.stray})
 }
 
 // inheriting are the kinds whose goroutine has no span of its own and works for its creator's.
 var inheriting = map[string]bool{"child": true, "child-after-own": true, "grandchild": true,
 	"orphan-open": true}
 
+// unaware are the kinds whose goroutine was made under a span before the attach and holds nothing
+// of it: nobody can tell it from one made before that span. It may be untagged, but not wrong.
+var unaware = map[string]bool{"older-unaware": true}
+
 func (t *tally) explain(format string, args ...any) {
 	t.reasons[fmt.Sprintf(format, args...)]++
 }
 
-// match judges all samples. Spans that began less than settle after the first sample are left out:
-// the agent was not there when they started.
-func match(known *truth, samples []sample, settle int64) *tally {
-	t := &tally{perSpan: make(map[string]int), perKind: make([]kindTally, len(known.Kinds)),
-		reasons: make(map[string]int)}
+// blame explains a sample that is not right.
+func (t *tally) blame(s *sample, format string, args ...any) {
+	why := fmt.Sprintf(format, args...)
+	t.explain("%s", why)
+	if len(t.shown) < t.show {
+		t.shown = append(t.shown, fmt.Sprintf("+%.3f s, thread %d, goroutine %d, span %q: %s (leaf %s)",
+			float64(s.Time-t.first)/1e9, s.Tid, s.Goid, s.Span, why, leafOf(s)))
+	}
+}
+
+// match judges all samples. The agent was not there when spans began that are older than the first
+// sample, or had not attached all probes.
+func match(known *truth, samples []sample, r rules) *tally {
+	t := &tally{rules: r, perSpan: make(map[string]int),
+		perKind: make([]kindTally, len(known.Kinds)), reasons: make(map[string]int),
+		first: samples[0].Time}
 	for i := range samples {
-		t.add(known, &samples[i], samples[0].Time+settle)
+		t.add(known, &samples[i])
 	}
 	return t
 }
 
-func (t *tally) add(known *truth, s *sample, from int64) {
+func (t *tally) add(known *truth, s *sample) {
 	t.samples++
 	if s.Span != "" {
 		t.perSpan[s.Span]++
 		if issued, ok := known.spans[s.Span]; !ok || issued.Trace != s.Trace {
 			t.unknown++
-			t.wrong++
-			t.explain("an ID that was never issued")
+			t.stray++
+			t.blame(s, "an ID that was never issued")
 			return
 		}
 	}
@@ -78,7 +139,7 @@ func (t *tally) add(known *truth, s *sample, from int64) {
 		t.addBetween(known, s, list, next)
 		return
 	}
-	t.addSlot(known, s, &list[next-1], from)
+	t.addSlot(known, s, &list[next-1])
 }
 
 // addBetween judges a sample outside all slots: it may carry a span only where one was open that
@@ -102,21 +163,17 @@ func (t *tally) addBetween(known *truth, s *sample, list []slot, next int) {
 		t.nearby++
 		return
 	}
-	t.wrong++
-	t.explain("between slots: a span that was not open there (leaf %s)", leafOf(s))
+	t.stray++
+	t.blame(s, "between slots: a span that was not open there")
 }
 
 // addIdle judges a sample of a thread on which no goroutine ran: it works for no span.
 func (t *tally) addIdle(s *sample) {
 	t.idle++
-	t.outside++
+	t.outside.count(s, &slot{})
 	if s.Span != "" {
-		t.wrong++
-		t.explain("on no goroutine, between slots: a span (leaf %s)", leafOf(s))
-		return
+		t.blame(s, "on no goroutine, between slots: a span")
 	}
-	t.right++
-	t.outsideRight++
 }
 
 func leafOf(s *sample) string {
@@ -126,42 +183,44 @@ func leafOf(s *sample) string {
 	return s.stack[0].function
 }
 
-func (t *tally) addSlot(known *truth, s *sample, w *slot, from int64) {
+func (t *tally) addSlot(known *truth, s *sample, w *slot) {
 	k, counts := &known.Kinds[w.Kind], &t.perKind[w.Kind]
 	verdict := compareStack(k, s.stack)
 	if verdict.scheduler {
 		if s.Span != "" && s.Span != w.Span {
-			t.wrong++
-			t.explain("on no goroutine: another span than %s's", k.Name)
+			t.stray++
+			t.blame(s, "on no goroutine: another span than %s's", k.Name)
 			return
 		}
 		t.scheduler++
 		return
 	}
 	t.addStack(k, counts, s, verdict)
-	if w.Span != "" && known.spans[w.Span].Start[0] < from {
-		t.older++
+	older := w.Span != "" && known.spans[w.Span].Start[0] < t.first+t.settle
+	judged := !older || t.judgeOlder
+	switch {
+	case older && unaware[k.Name] && s.Span == "":
+		counts.older.count(s, w)
+		t.unaware.count(s, w)
 		return
+	case older:
+		counts.older.count(s, w)
+		t.older.count(s, w)
+	case w.Span == "":
+		counts.spans.count(s, w)
+		t.outside.count(s, w)
+	default:
+		counts.spans.count(s, w)
+		t.inside.count(s, w)
 	}
-	counts.samples++
 	right := s.Span == w.Span && s.Trace == w.Trace
-	if w.Span == "" {
-		t.outside++
-	} else {
-		t.inside++
+	if !right && judged {
+		t.blame(s, "%s: %s", k.Name, wrongly(known, s, w))
 	}
-	if !right {
-		t.wrong++
-		t.explain("%s: %s", k.Name, wrongly(known, s, w))
+	// A context found on a goroutine's stack does not tell who made the span.
+	if !right || older || w.Span == "" {
 		return
 	}
-	t.right++
-	counts.right++
-	if w.Span == "" {
-		t.outsideRight++
-		return
-	}
-	t.insideRight++
 	if s.Inherited == inheriting[k.Name] {
 		t.inheritedRight++
 	} else {

@@ -51,7 +51,11 @@ func regress(known *truth, t *tally, from, to int64, period float64) line {
 			if w.Span != "" {
 				began = known.spans[w.Span].Start[0]
 			}
-			if began >= from && w.Finish <= to {
+			switch {
+			case w.Begin < from || w.Finish > to:
+			case began < from:
+				t.perKind[w.Kind].olderCPU += w.CPU
+			default:
 				t.perKind[w.Kind].cpu += w.CPU
 			}
 		}

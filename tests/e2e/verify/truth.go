@@ -14,7 +14,7 @@ import (
 
 type limits struct {
 	right, stacks, slope, between float64
-	samples                       int
+	samples, wrong                int
 }
 
 func verifyTruth(args []string) error {
@@ -24,8 +24,12 @@ func verifyTruth(args []string) error {
 	pprofPath := flags.String("pprof", "", "pprof file of the same run (optional)")
 	hertz := flags.Float64("freq", 199, "sampling frequency in Hz")
 	settle := flags.Duration("settle", time.Second,
-		"spans that began earlier than this after the first sample are not judged")
+		"spans that began earlier than this after the first sample are older than the attach")
 	var limit limits
+	var r rules
+	flags.BoolVar(&r.judgeOlder, "older", false, "judge spans older than the attach as all others")
+	flags.IntVar(&r.show, "show", 0, "describe so many samples that are not right")
+	flags.IntVar(&limit.wrong, "max-wrong", -1, "most samples with a wrong span; -1: see -min-right")
 	flags.Float64Var(&limit.right, "min-right", 0.999, "least share of samples with the right span")
 	flags.Float64Var(&limit.stacks, "min-stacks", 0.999, "least share of exact stacks")
 	flags.Float64Var(&limit.slope, "slope", 0.03, "most that the CPU slope may differ from 1")
@@ -34,6 +38,7 @@ func verifyTruth(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	r.settle = settle.Nanoseconds()
 	known, err := readFile(*truthPath, readTruth)
 	if err != nil {
 		return err
@@ -48,26 +53,19 @@ func verifyTruth(args []string) error {
 		return fmt.Errorf("%d samples of pid %d, at least %d are needed", len(samples), known.Pid,
 			limit.samples)
 	}
-	return judge(known, samples, limit, settle.Nanoseconds(), 1e9 / *hertz, *pprofPath)
+	return judge(known, samples, limit, r, 1e9 / *hertz, *pprofPath)
 }
 
-func judge(known *truth, samples []sample, limit limits, settle int64, period float64,
+func judge(known *truth, samples []sample, limit limits, r rules, period float64,
 	pprofPath string) error {
-	t := match(known, samples, settle)
-	first, last := samples[0].Time, samples[len(samples)-1].Time
-	cpu := regress(known, t, first+settle, last, period)
+	t := match(known, samples, r)
+	last := samples[len(samples)-1].Time
+	cpu := regress(known, t, t.first+t.settle, last, period)
 
-	fmt.Printf("%d samples in %.1f s, %s, %d spans issued\n", t.samples, float64(last-first)/1e9,
+	fmt.Printf("%d samples in %.1f s, %s, %d spans issued\n", t.samples, float64(last-t.first)/1e9,
 		known.Go, len(known.spans))
 	var list checklist
-	judged := t.right + t.wrong
-	list.check(share(t.right, judged) >= limit.right && t.inside > 0 && t.outside > 0,
-		"right span: %s of %d (inside %s of %d, outside %s of %d), %d wrong",
-		percent(t.right, judged), judged, percent(t.insideRight, t.inside), t.inside,
-		percent(t.outsideRight, t.outside), t.outside, t.wrong)
-	list.check(t.unknown == 0, "IDs never issued: %d", t.unknown)
-	list.check(share(t.inheritedWrong, t.insideRight) <= 1-limit.right,
-		"own or inherited told apart: %s", percent(t.inheritedRight, t.insideRight))
+	checkSpans(&list, t, limit)
 	// On a busy machine a short run has too few samples for the limit.
 	list.check(math.Abs(cpu.slope-1) <= max(limit.slope, 3*cpu.uncertainty) && cpu.n > 0,
 		"CPU per span ID: slope %.4f ± %.4f over %d spans, correlation %.4f", cpu.slope,
@@ -83,33 +81,72 @@ func judge(known *truth, samples []sample, limit limits, settle int64, period fl
 	list.check(share(t.scheduler, t.samples) <= 0.01,
 		"on no goroutine: %d (%s) in slots, %d between", t.scheduler,
 		percent(t.scheduler, t.samples), t.idle)
-	fmt.Printf("        spans older than the first second: %d samples, not judged\n", t.older)
 	if pprofPath != "" {
 		if err := comparePprof(&list, pprofPath, t, period); err != nil {
 			return err
 		}
 	}
-	printKinds(&list, known, t, limit, period)
+	printKinds(&list, known, t, period)
 	printReasons(t)
 	return list.result()
 }
 
+// checkSpans prints the figures on span IDs. A total of all judged samples comes last, in the form
+// that matrix.sh reads.
+func checkSpans(list *checklist, t *tally, limit limits) {
+	all, spans := t.judged(), t.inSpans()
+	// Of samples in spans for themselves, too: work outside must not make up for them.
+	list.check(share(all.right, all.total()) >= limit.right && t.outside.total() > 0 &&
+		share(spans.right, spans.total()) >= limit.right && t.inside.total() > 0,
+		"right span: %s of %d (inside %s of %d, outside %s of %d)",
+		percent(all.right, all.total()), all.total(), percent(spans.right, spans.total()),
+		spans.total(), percent(t.outside.right, t.outside.total()), t.outside.total())
+	list.check(limit.wrong < 0 || all.wrong <= limit.wrong,
+		"not right: %d with a wrong span, %d untagged", all.wrong, all.untagged)
+	list.check(t.unknown == 0, "IDs never issued: %d", t.unknown)
+	list.check(share(t.inheritedWrong, t.inside.right) <= 1-limit.right,
+		"own or inherited told apart: %s", percent(t.inheritedRight, t.inside.right))
+	verdict := "not judged"
+	if t.judgeOlder {
+		verdict = "judged like all"
+	}
+	fmt.Printf("        spans older than the attach (%s): %d right, %d wrong, %d untagged;"+
+		" nobody can know: %d untagged\n", verdict, t.older.right, t.older.wrong,
+		t.older.untagged, t.unaware.untagged)
+	fmt.Printf("        total: samples %d right %d wrong %d untagged %d share %.3f\n", t.samples,
+		all.right, all.wrong, all.untagged, 100*share(spans.right, spans.total()))
+}
+
 // printKinds checks that every kind was seen, with its share of leaves and its CPU.
-func printKinds(list *checklist, known *truth, t *tally, limit limits, period float64) {
-	fmt.Printf("  %-22s %8s %8s %8s %8s %8s\n", "kind", "samples", "right", "stacks", "leaf",
-		"cpu")
+func printKinds(list *checklist, known *truth, t *tally, period float64) {
+	fmt.Printf("  %-22s %8s %8s %6s %8s %8s %8s %8s\n", "kind", "samples", "right", "wrong",
+		"untagged", "stacks", "leaf", "cpu")
 	for i := range known.Kinds {
 		name, k := known.Kinds[i].Name, &t.perKind[i]
-		fmt.Printf("  %-22s %8d %8s %8s %8s %8.3f\n", name, k.samples,
-			percent(k.right, k.samples), percent(k.stackGood, k.stacks),
-			percent(k.leaf, k.stacks), float64(k.samples)*period/float64(max(k.cpu, 1)))
+		count := k.spans.total()
+		if count == 0 && k.cpu > int64(20*period) ||
+			k.older.total() == 0 && k.olderCPU > int64(20*period) {
+			list.check(false, "no sample of %s", name)
+		}
+		if count == 0 {
+			continue
+		}
+		fmt.Printf("  %-22s %8d %8s %6d %8d %8s %8s %8.3f\n", name, count,
+			percent(k.spans.right, count), k.spans.wrong, k.spans.untagged,
+			percent(k.stackGood, k.stacks), percent(k.leaf, k.stacks),
+			float64(count)*period/float64(max(k.cpu, 1)))
 		if name == "leaf" || name == "inline" {
 			// A lost frameless leaf or inlined frame leaves a plausible stack behind. Without
 			// optimization the loop around the latter takes more time than it does.
 			list.check(k.leaf*20 > k.stacks, "samples of %s show its innermost frame", name)
 		}
-		if k.samples == 0 && k.cpu > int64(20*period) {
-			list.check(false, "no sample of %s", name)
+	}
+	fmt.Printf("  in spans older than the attach:\n")
+	for i := range known.Kinds {
+		if k := &t.perKind[i]; k.older.total() > 0 {
+			fmt.Printf("  %-22s %8d %8s %6d %8d %8s %8s\n", known.Kinds[i].Name, k.older.total(),
+				percent(k.older.right, k.older.total()), k.older.wrong, k.older.untagged,
+				percent(k.stackGood, k.stacks), percent(k.leaf, k.stacks))
 		}
 	}
 }
@@ -130,6 +167,9 @@ func printReasons(t *tally) {
 			break
 		}
 		fmt.Printf("  %5d × %s\n", r.count, r.text)
+	}
+	for _, text := range t.shown {
+		fmt.Printf("  %s\n", text)
 	}
 }
 

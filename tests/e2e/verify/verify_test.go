@@ -17,6 +17,13 @@ const (
 	period        = 1e6
 )
 
+// What samples say in these fields.
+const (
+	none = `"span_id":"","trace_id":""`
+	ofA  = `"span_id":"` + spanA + `","trace_id":"` + traceA + `"`
+	ofB  = `"span_id":"` + spanB + `","trace_id":"` + traceB + `"`
+)
+
 // synthetic is a truth file: on thread 7 span A works from 10 to 110 ms, nobody from 120 to 220 ms,
 // span B from 230 to 530 ms.
 const synthetic = `{"pid":42,"go":"go1.26.8","monotonic_ns":1000,"wall_ns":1700000000000001000,"kinds":[` +
@@ -76,19 +83,24 @@ func known(t *testing.T) *truth {
 
 func tallyOf(t *testing.T, lines []string) *tally {
 	t.Helper()
-	k := known(t)
+	return tallyBy(t, known(t), lines, rules{})
+}
+
+func tallyBy(t *testing.T, k *truth, lines []string, r rules) *tally {
+	t.Helper()
 	samples, err := readSamples(strings.NewReader(strings.Join(lines, "\n")), k)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return match(k, samples, 0)
+	return match(k, samples, r)
 }
 
 func TestAllRight(t *testing.T) {
 	for _, wall := range []bool{false, true} {
 		got := tallyOf(t, sampleLines(wall))
-		if got.samples != 540 || got.right != 500 || got.wrong != 0 || got.insideRight != 400 ||
-			got.outsideRight != 100 || got.between != 40 || got.stacksRight != 500 {
+		if got.samples != 540 || got.judged() != (score{right: 500}) ||
+			got.inside.right != 400 || got.outside.right != 100 || got.between != 40 ||
+			got.stacksRight != 500 {
 			t.Errorf("wall %v: %+v", wall, got)
 		}
 	}
@@ -100,7 +112,7 @@ func TestRegression(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts := match(k, samples, 0)
+	counts := match(k, samples, rules{})
 	got := regress(k, counts, samples[0].Time, samples[len(samples)-1].Time, period)
 	if got.n != 2 || got.slope < 0.9999 || got.slope > 1.0001 || got.correlation < 0.9999 ||
 		got.uncertainty > 1e-6 {
@@ -129,26 +141,119 @@ func edit(t *testing.T, ms int, from, to string) []string {
 
 func TestWrongSpans(t *testing.T) {
 	for _, c := range []struct {
-		name           string
-		ms             int
-		from, to       string
-		wrong, unknown int
+		name                     string
+		ms                       int
+		from, to                 string
+		wrong, untagged, unknown int
 	}{
-		{"another's span", 50, spanA, spanB, 1, 1}, // with A's trace: this pair was never issued
-		{"an ID of nobody", 50, spanA, "00000000000000c1", 1, 1},
-		{"lost", 300, `"span_id":"` + spanB + `","trace_id":"` + traceB + `"`,
-			`"span_id":"","trace_id":""`, 1, 0},
-		{"ended span", 150, `"span_id":"","trace_id":""`,
-			`"span_id":"` + spanA + `","trace_id":"` + traceA + `"`, 1, 0},
-		{"between, ended", 115, `"span_id":"","trace_id":""`,
-			`"span_id":"` + spanA + `","trace_id":"` + traceA + `"`, 1, 0},
-		{"between, still open", 111, `"span_id":"","trace_id":""`,
-			`"span_id":"` + spanA + `","trace_id":"` + traceA + `"`, 0, 0},
-		{"all zero is none", 150, `"span_id":""`, `"span_id":"0000000000000000"`, 0, 0},
+		{"another's", 50, ofA, ofB, 1, 0, 0},
+		{"another's, trace of A", 50, spanA, spanB, 1, 0, 1}, // this pair was never issued
+		{"an ID of nobody", 50, spanA, "00000000000000c1", 1, 0, 1},
+		{"lost", 300, ofB, none, 0, 1, 0},
+		{"ended span", 150, none, ofA, 1, 0, 0},
+		{"between, ended", 115, none, ofA, 1, 0, 0},
+		{"between, still open", 111, none, ofA, 0, 0, 0},
+		{"all zero is none", 150, `"span_id":""`, `"span_id":"0000000000000000"`, 0, 0, 0},
 	} {
 		got := tallyOf(t, edit(t, c.ms, c.from, c.to))
-		if got.wrong != c.wrong || got.unknown != c.unknown {
-			t.Errorf("%s: wrong %d, unknown %d", c.name, got.wrong, got.unknown)
+		all := got.judged()
+		if all.wrong != c.wrong || all.untagged != c.untagged || got.unknown != c.unknown {
+			t.Errorf("%s: %+v, unknown %d", c.name, all, got.unknown)
+		}
+	}
+}
+
+// olderTally gives the tally of the synthetic run as if span A had begun before the attach.
+func olderTally(t *testing.T, lines []string, name string, r rules) *tally {
+	t.Helper()
+	k := known(t)
+	k.Kinds[0].Name = name
+	a := k.spans[spanA]
+	a.Start = [2]int64{100, 200}
+	k.spans[spanA] = a
+	return tallyBy(t, k, lines, r)
+}
+
+func TestOlderSpans(t *testing.T) {
+	for _, c := range []struct {
+		name, kind, to           string
+		older                    score
+		unaware                  int
+		judged, judgedWithOthers score
+	}{
+		{"right", "older", ofA, score{right: 100}, 0, score{right: 400}, score{right: 500}},
+		{"lost", "older", none, score{right: 99, untagged: 1}, 0, score{right: 400},
+			score{right: 499, untagged: 1}},
+		{"another's", "older", ofB, score{right: 99, wrong: 1}, 0, score{right: 400},
+			score{right: 499, wrong: 1}},
+		{"nobody can know", "older-unaware", none, score{right: 99}, 1, score{right: 400},
+			score{right: 499}},
+		{"nobody can know, but wrong", "older-unaware", ofB, score{right: 99, wrong: 1}, 0,
+			score{right: 400}, score{right: 499, wrong: 1}},
+	} {
+		lines := sampleLines(false)
+		lines[50-1] = strings.Replace(lines[50-1], ofA, c.to, 1)
+		got := olderTally(t, lines, c.kind, rules{})
+		if got.older != c.older || got.unaware.untagged != c.unaware ||
+			got.judged() != c.judged || got.inside.right != 300 {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+		got = olderTally(t, lines, c.kind, rules{judgeOlder: true})
+		if got.judged() != c.judgedWithOthers || got.inSpans().right != c.older.right+300 {
+			t.Errorf("%s, judged: %+v", c.name, got)
+		}
+	}
+}
+
+func TestSettle(t *testing.T) {
+	// Span B begins at 228 ms, the first sample is taken at 1 ms.
+	for settle, older := range map[int64]int{226e6: 100, 228e6: 400} {
+		if got := olderTally(t, sampleLines(false), "older", rules{settle: settle}); got.older.
+			total() != older || got.perKind[0].older.total() != older {
+			t.Errorf("%d: %+v", settle, got)
+		}
+	}
+}
+
+func TestShown(t *testing.T) {
+	lines := sampleLines(false)
+	for _, ms := range []int{40, 50, 300} {
+		for _, id := range []string{spanA, traceA, spanB, traceB} {
+			lines[ms-1] = strings.Replace(lines[ms-1], id, "", 1)
+		}
+	}
+	want := `+0.039 s, thread 7, goroutine 3, span "": solo: no span (leaf main.spin)`
+	got := tallyBy(t, known(t), lines, rules{show: 2})
+	if len(got.shown) != 2 || got.shown[0] != want || got.reasons["solo: no span"] != 3 {
+		t.Errorf("%q %v", got.shown, got.reasons)
+	}
+	// What is not judged is no reason for anything.
+	got = olderTally(t, lines, "older", rules{show: 5})
+	if len(got.shown) != 1 || got.older.untagged != 2 || got.inside.untagged != 1 {
+		t.Errorf("%q %+v", got.shown, got.older)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	oneLost, oneWrong := edit(t, 50, ofA, none), edit(t, 50, ofA, ofB)
+	for _, c := range []struct {
+		name   string
+		lines  []string
+		limit  limits
+		failed bool
+	}{
+		{"all right", sampleLines(false), limits{right: 1}, false},
+		{"one of 400 lost", oneLost, limits{right: 0.997}, false},
+		// 499 of all 500 would do.
+		{"one of 400 lost, 99.8 % asked", oneLost, limits{right: 0.998}, true},
+		{"one wrong", oneWrong, limits{right: 0.99, wrong: 1}, false},
+		{"one wrong, none allowed", oneWrong, limits{right: 0.99}, true},
+		{"one wrong, by share alone", oneWrong, limits{right: 0.99, wrong: -1}, false},
+	} {
+		var list checklist
+		checkSpans(&list, tallyOf(t, c.lines), c.limit)
+		if list.failed != c.failed {
+			t.Errorf("%s: failed %v", c.name, list.failed)
 		}
 	}
 }
@@ -186,7 +291,7 @@ func TestStacks(t *testing.T) {
 func TestSchedulerIsNoStack(t *testing.T) {
 	stack := stackOf(12, "soloWork", 21, 50)
 	got := tallyOf(t, edit(t, 50, stack, `["runtime.futex /go/s.s:1","runtime.mcall /go/s.s:4"]`))
-	if got.scheduler != 1 || got.stacks != 499 || got.wrong != 0 {
+	if got.scheduler != 1 || got.stacks != 499 || got.judged().wrong != 0 {
 		t.Errorf("%+v", got)
 	}
 	// Frames of the runtime alone, without the scheduler's root, are a lost stack.
