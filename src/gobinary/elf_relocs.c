@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Linkers write the relative relocations first and sorted by place; then the table in the file is
- * searched itself, and memory holds every 512th place only. An unsorted table is copied compactly.
+ * searched itself, and memory holds every 512th place only, and the entries of the last look-up,
+ * since tables of pointers are read in order. An unsorted table is copied compactly.
  */
 #include "gobinary/elf_relocs.h"
 
@@ -33,6 +34,8 @@ struct elf_relocs {
 	uint64_t count;		  /* entries in the table, all types */
 	uint64_t first, relative; /* sorted: the run of relative ones */
 	uint64_t *anchors;	  /* place of entry first + i * ANCHOR_EVERY; NULL: see copy */
+	Elf64_Rela *window;	  /* sorted: the entries behind one anchor, from the last look-up */
+	uint64_t window_first, window_count; /* count 0: nothing read yet */
 	struct copied *copy;
 	size_t copy_count, copy_capacity;
 	uint32_t type;
@@ -139,14 +142,17 @@ static int index_entries(struct elf_relocs *r, struct elf_image *image, const st
 		r->first = s->first;
 		r->relative = s->count;
 		r->anchors = calloc(anchors + 1, sizeof(*r->anchors));
-		for (uint64_t i = 0; r->anchors && i < anchors; i++) {
+		r->window = malloc(ANCHOR_EVERY * ENTRY_BYTES);
+		if (!r->anchors || !r->window)
+			return -ENOMEM;
+		for (uint64_t i = 0; i < anchors; i++) {
 			err = elf_image_read_file(
 				image, r->offset + (r->first + i * ANCHOR_EVERY) * ENTRY_BYTES,
 				&r->anchors[i], sizeof(r->anchors[i]));
 			if (err)
 				return err;
 		}
-		return r->anchors ? 0 : -ENOMEM;
+		return 0;
 	}
 	r->copy_capacity = s->count < MAX_COPIED ? s->count : MAX_COPIED;
 	r->copy = malloc(r->copy_capacity * sizeof(*r->copy));
@@ -186,16 +192,34 @@ void elf_relocs_close(struct elf_relocs *r)
 	if (!r)
 		return;
 	free(r->anchors);
+	free(r->window);
 	free(r->copy);
 	free(r);
 }
 
-/* Anchors in memory, then one window of the file: 12 KB and two binary searches. */
+/* The entries from `first` on, up to the next anchor: 12 KB of the file. */
+static int read_window(struct elf_relocs *r, struct elf_image *image, uint64_t first)
+{
+	uint64_t count = r->relative - first < ANCHOR_EVERY ? r->relative - first : ANCHOR_EVERY;
+	int err;
+
+	if (r->window_count && r->window_first == first)
+		return 0;
+	r->window_count = 0;
+	err = elf_image_read_file(image, r->offset + (r->first + first) * ENTRY_BYTES, r->window,
+				  count * ENTRY_BYTES);
+	if (err)
+		return err;
+	r->window_first = first;
+	r->window_count = count;
+	return 0;
+}
+
+/* Anchors in memory, then one window of the file, with a binary search in each. */
 static int find_sorted(struct elf_relocs *r, struct elf_image *image, uint64_t place,
 		       uint64_t *addend)
 {
-	uint64_t low = 0, high = (r->relative + ANCHOR_EVERY - 1) / ANCHOR_EVERY, count;
-	Elf64_Rela entries[ANCHOR_EVERY];
+	uint64_t low = 0, high = (r->relative + ANCHOR_EVERY - 1) / ANCHOR_EVERY;
 	int err;
 
 	/* The last anchor <= place. */
@@ -209,20 +233,17 @@ static int find_sorted(struct elf_relocs *r, struct elf_image *image, uint64_t p
 	}
 	if (!low)
 		return -ENOENT;
-	low = (low - 1) * ANCHOR_EVERY;
-	count = r->relative - low < ANCHOR_EVERY ? r->relative - low : ANCHOR_EVERY;
-	err = elf_image_read_file(image, r->offset + (r->first + low) * ENTRY_BYTES, entries,
-				  count * ENTRY_BYTES);
+	err = read_window(r, image, (low - 1) * ANCHOR_EVERY);
 	if (err)
 		return err;
-	for (low = 0, high = count; low < high;) {
+	for (low = 0, high = r->window_count; low < high;) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (entries[middle].r_offset == place) {
-			*addend = (uint64_t)entries[middle].r_addend;
+		if (r->window[middle].r_offset == place) {
+			*addend = (uint64_t)r->window[middle].r_addend;
 			return 0;
 		}
-		if (entries[middle].r_offset < place)
+		if (r->window[middle].r_offset < place)
 			low = middle + 1;
 		else
 			high = middle;

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "gobinary/all_goroutines.h"
 #include "gobinary/build_info.h"
 #include "gobinary/elf_image.h"
 #include "gobinary/go_functions.h"
+#include "gobinary/itabs.h"
 #include "gobinary/moduledata.h"
 #include "gobinary/probe_sites.h"
 #include "gobinary/rtypes.h"
@@ -22,7 +24,7 @@ struct gobinary {
 	struct gobinary_info info;
 };
 
-enum { TYPE_G, TYPE_M, TYPE_SPAN, TYPE_COUNT };
+enum { TYPE_G, TYPE_M, TYPE_SPAN, TYPE_UNSAMPLED, TYPE_CONTEXT, TYPE_COUNT };
 
 /* Distribution packages carry no module list: nothing here depends on what is found. */
 static void read_build_info(struct gobinary *b)
@@ -48,6 +50,11 @@ static void read_types(struct gobinary *b, const struct moduledata *module, char
 		[TYPE_G] = {.name = "runtime.g", .package = "runtime"},
 		[TYPE_M] = {.name = "runtime.m", .package = "runtime"},
 		[TYPE_SPAN] = {.name = "trace.recordingSpan", .package = SPAN_LAYOUT_PACKAGE},
+		[TYPE_UNSAMPLED] = {.name = "trace.nonRecordingSpan",
+				    .package = SPAN_LAYOUT_PACKAGE},
+		[TYPE_CONTEXT] = {.name = "context.Context",
+				  .package = "context",
+				  .interface = true},
 	};
 	const char *package = SPAN_LAYOUT_PACKAGE;
 
@@ -55,12 +62,18 @@ static void read_types(struct gobinary *b, const struct moduledata *module, char
 	(void)rtypes_find(b->image, module, types, TYPE_COUNT);
 	runtime_layout_find(b->image, types[TYPE_G].type, types[TYPE_M].type, b->info.go_version,
 			    &b->info.runtime);
-	span_layout_find(b->image, types[TYPE_SPAN].type, b->info.sdk_version, &b->info.span);
+	span_layout_find(b->image, types[TYPE_SPAN].type, types[TYPE_UNSAMPLED].type,
+			 b->info.sdk_version, &b->info.span);
 	b->info.span_type = types[TYPE_SPAN].pointer;
+	b->info.unsampled_type = types[TYPE_UNSAMPLED].type;
 	b->info.has_sdk = types[TYPE_SPAN].type != 0;
 	if (b->info.has_sdk)
 		package = types[TYPE_SPAN].found;
 	snprintf(sdk_package, size, "%s", package);
+	/* Without spans nobody looks for contexts. */
+	if (b->info.span_type)
+		itabs_find(b->image, module, b->info.span_type, types[TYPE_CONTEXT].type,
+			   &b->info.itabs);
 }
 
 /*
@@ -89,7 +102,8 @@ static void set_top_frames(struct gobinary_info *info, const struct go_function_
 		(info)->name.end = (range).end;                                                    \
 	} while (0)
 
-static int read_functions(struct gobinary *b, const char *sdk_package)
+static int read_functions(struct gobinary *b, const struct moduledata *module,
+			  const char *sdk_package)
 {
 	struct go_function_range found[FUNCTION_COUNT];
 	struct gobinary_info *info = &b->info;
@@ -98,6 +112,7 @@ static int read_functions(struct gobinary *b, const char *sdk_package)
 	if (err)
 		return err;
 	probe_sites_find(b->image, found, info->probes);
+	info->allgs = all_goroutines_find(b->image, module, found);
 	info->tls_known = !tls_offset_find(b->image, found, &info->tls_offset);
 	/*
 	 * runtime.iscgo is a variable, which a stripped file does not name; it is true where
@@ -143,7 +158,7 @@ static int read_all(struct gobinary *b)
 	b->info.text_start = module.text;
 	b->info.text_end = module.etext;
 	read_types(b, &module, sdk_package, sizeof(sdk_package));
-	return read_functions(b, sdk_package);
+	return read_functions(b, &module, sdk_package);
 }
 
 int gobinary_open(int fd, struct block_cache *cache, struct gobinary **out)

@@ -22,12 +22,12 @@ enum go_offsets_source {
 	GO_OFFSETS_NEWEST, /* newest row of the table: unknown version */
 };
 
-/* Offsets in bytes; see spans.md for where they are measured. */
+/* Offsets in bytes. */
 struct go_runtime_offsets {
 	enum go_offsets_source source;
 	uint16_t g_m, g_goid, g_stack_hi;
-	uint16_t g_status; /* atomicstatus, 32 bits */
-	uint16_t g_labels; /* what pprof.SetGoroutineLabels set: a pointer */
+	uint16_t g_status; /* atomicstatus, 32 bits; 0 unknown */
+	uint16_t g_labels; /* what pprof.SetGoroutineLabels set: a pointer; 0 unknown */
 	uint16_t g_sched_sp, g_sched_pc, g_sched_bp;
 	uint16_t g_syscall_sp, g_syscall_pc;
 	uint16_t m_curg;

@@ -26,6 +26,8 @@
 struct layout {
 	size_t text; /* then etext */
 	size_t types, etypes, gofunc;
+	size_t itab_links; /* a slice: pointer, length, capacity */
+	size_t itab_place; /* offset from types, then size */
 };
 
 struct header {
@@ -89,11 +91,11 @@ static struct layout layout_of(struct words *w, const struct header *h)
 {
 	switch (h->magic) {
 	case MAGIC_1_2:
-		return (struct layout){12, 25, 26, 0};
+		return (struct layout){12, 25, 26, 0, 33, 0};
 	case MAGIC_1_16:
-		return (struct layout){22, 35, 36, 0};
+		return (struct layout){22, 35, 36, 0, 43, 0};
 	case MAGIC_1_18:
-		return (struct layout){22, 35, 36, 38};
+		return (struct layout){22, 35, 36, 38, 45, 0};
 	}
 	/*
 	 * From 1.20, two words covctrs precede `end`. In 1.27 typedesclen stands between types
@@ -101,8 +103,30 @@ static struct layout layout_of(struct words *w, const struct header *h)
 	 * rodata lies below the end of the types.
 	 */
 	if (word(w, 37) + word(w, 38) <= word(w, 39))
-		return (struct layout){22, 37, 39, 43};
-	return (struct layout){22, 37, 38, 40};
+		return (struct layout){22, 37, 39, 43, 0, 40};
+	/* 1.26 puts epclntab before textsectmap, a slice whose length is its capacity. */
+	return (struct layout){22, 37, 38, 40, word(w, 42) == word(w, 43) ? 47 : 48, 0};
+}
+
+/* A version not known, or a file that lies, has no interface tables; nothing else needs them. */
+static void fill_itabs(struct words *w, const struct layout *l, struct moduledata *out)
+{
+	uint64_t types_size = out->etypes - out->types, offset, size, count;
+
+	if (l->itab_place) {
+		offset = word(w, l->itab_place);
+		size = word(w, l->itab_place + 1);
+		if (w->err || offset > types_size || size > types_size - offset)
+			return;
+		out->itabs = out->types + offset;
+		out->itabs_end = out->itabs + size;
+		return;
+	}
+	count = word(w, l->itab_links + 1);
+	if (count != word(w, l->itab_links + 2) || w->err)
+		return;
+	out->itab_links = word(w, l->itab_links);
+	out->itab_link_count = w->err ? 0 : count;
 }
 
 static int fill(struct words *w, const struct layout *l, struct moduledata *out)
@@ -113,10 +137,14 @@ static int fill(struct words *w, const struct layout *l, struct moduledata *out)
 	out->types = word(w, l->types);
 	out->etypes = word(w, l->etypes);
 	out->gofunc = word(w, l->gofunc);
+	/* text, etext, noptrdata, enoptrdata, data, edata, bss, ebss */
+	out->data = word(w, l->text + 4);
+	out->ebss = word(w, l->text + 7);
 	if (w->err)
 		return w->err == -ERANGE ? -EINVAL : w->err;
 	if (out->text >= out->etext || out->types >= out->etypes)
 		return -EINVAL;
+	fill_itabs(w, l, out);
 	return 0;
 }
 

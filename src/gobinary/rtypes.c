@@ -12,22 +12,24 @@
 #include "gobinary/moduledata.h"
 
 /* abi.Type */
-#define TYPE_BYTES	48
-#define TYPE_TFLAG	20
-#define TYPE_KIND	23
-#define TYPE_STR	40
-#define POINTER_ELEM	48
-#define STRUCT_FIELDS	56
-#define STRUCT_UNCOMMON 80
-#define FIELD_BYTES	24
-#define TFLAG_UNCOMMON	1
-#define KIND_MASK	31
-#define KIND_POINTER	22
-#define KIND_STRUCT	25
+#define TYPE_BYTES     48
+#define TYPE_TFLAG     20
+#define TYPE_KIND      23
+#define TYPE_STR       40
+#define POINTER_ELEM   48
+#define STRUCT_FIELDS  56
+#define UNCOMMON       80 /* behind structures and interfaces alike */
+#define FIELD_BYTES    24
+#define TFLAG_UNCOMMON 1
+#define KIND_MASK      31
+#define KIND_INTERFACE 20
+#define KIND_POINTER   22
+#define KIND_STRUCT    25
 
 #define MAX_QUERIES	8
 #define MAX_NAME	64
 #define MAX_FIELDS	512
+#define MAX_DEPTH	4
 #define MAX_TYPES_BYTES ((uint64_t)64 << 20) /* Debian's prometheus: 13 MB */
 /* Larger than a cache block, so that a scan goes past the cache. */
 #define SCAN_BYTES ((size_t)131072)
@@ -134,19 +136,29 @@ static bool package_matches(const char *found, const char *wanted)
 	       (have - want == 7 && !memcmp(found, "vendor/", 7));
 }
 
-/* Takes the structure at `type` when its kind and package are those of the query. */
-static void try_struct(struct scan *s, size_t index, uint64_t type, uint64_t pointer)
+/* The package of the named type at `type` when it is of that kind. */
+static int read_package(struct elf_image *image, const struct moduledata *module, uint64_t type,
+			uint8_t kind, char *package, size_t size)
 {
-	struct rtype_query *q = &s->queries[index];
-	char package[RTYPE_PACKAGE_BYTES];
 	uint8_t head[TYPE_BYTES];
 	uint32_t path;
 
-	if (type < s->module->types || type >= s->module->etypes ||
-	    elf_image_read(s->image, type, head, sizeof(head)) ||
-	    (head[TYPE_KIND] & KIND_MASK) != KIND_STRUCT || !(head[TYPE_TFLAG] & TFLAG_UNCOMMON) ||
-	    read_u32(s->image, type + STRUCT_UNCOMMON, &path) ||
-	    read_name(s->image, s->module->types + path, package, sizeof(package)) ||
+	if (type < module->types || type >= module->etypes ||
+	    elf_image_read(image, type, head, sizeof(head)) ||
+	    (head[TYPE_KIND] & KIND_MASK) != kind || !(head[TYPE_TFLAG] & TFLAG_UNCOMMON) ||
+	    read_u32(image, type + UNCOMMON, &path))
+		return -EINVAL;
+	return read_name(image, module->types + path, package, size);
+}
+
+/* Takes the type at `type` when its kind and package are those of the query. */
+static void try_type(struct scan *s, size_t index, uint64_t type, uint64_t pointer)
+{
+	struct rtype_query *q = &s->queries[index];
+	char package[RTYPE_PACKAGE_BYTES];
+
+	if (read_package(s->image, s->module, type, q->interface ? KIND_INTERFACE : KIND_STRUCT,
+			 package, sizeof(package)) ||
 	    !package_matches(package, q->package))
 		return;
 	if (q->type && q->type != type) {
@@ -161,8 +173,8 @@ static void try_struct(struct scan *s, size_t index, uint64_t type, uint64_t poi
 	memcpy(q->found, package, sizeof(package));
 }
 
-/* Descriptors are 8-aligned; the structure's own one or that of the pointer to it will do. */
-static int find_structs(struct scan *s, uint64_t address, const uint8_t *data, size_t size)
+/* Descriptors are 8-aligned; the type's own one or that of the pointer to it will do. */
+static int find_types(struct scan *s, uint64_t address, const uint8_t *data, size_t size)
 {
 	for (size_t i = 0; i + TYPE_BYTES + 8 <= size; i += 8) {
 		uint64_t elem;
@@ -170,7 +182,7 @@ static int find_structs(struct scan *s, uint64_t address, const uint8_t *data, s
 		uint8_t kind = data[i + TYPE_KIND] & KIND_MASK;
 
 		memcpy(&name, data + i + TYPE_STR, sizeof(name));
-		if (kind != KIND_POINTER && kind != KIND_STRUCT)
+		if (kind != KIND_POINTER && kind != KIND_STRUCT && kind != KIND_INTERFACE)
 			continue;
 		for (size_t w = 0; w < s->count; w++) {
 			uint32_t wanted = s->wanted[w].name_offset;
@@ -178,10 +190,10 @@ static int find_structs(struct scan *s, uint64_t address, const uint8_t *data, s
 			/* Both encodings of the name: flags two or three bytes before it. */
 			if (!wanted || (name != wanted && name + 1 != wanted))
 				continue;
-			if (kind == KIND_STRUCT)
-				try_struct(s, w, address + i, 0);
+			if (kind != KIND_POINTER)
+				try_type(s, w, address + i, 0);
 			else if (!elf_image_read_word(s->image, address + i + POINTER_ELEM, &elem))
-				try_struct(s, w, elem, address + i);
+				try_type(s, w, elem, address + i);
 		}
 	}
 	return 0;
@@ -210,7 +222,7 @@ int rtypes_find(struct elf_image *image, const struct moduledata *module,
 	}
 	err = scan_types(&s, find_names);
 	if (!err)
-		err = scan_types(&s, find_structs);
+		err = scan_types(&s, find_types);
 	return err == -ERANGE ? -EINVAL : err;
 }
 
@@ -229,34 +241,59 @@ static int read_field(struct elf_image *image, uint64_t address, struct field *f
 	return err;
 }
 
-int rtypes_find_field(struct elf_image *image, uint64_t type, const char *name, uint16_t *offset,
-		      uint64_t *field_type)
+struct structure {
+	uint64_t size, fields, count;
+};
+
+static int read_structure(struct elf_image *image, uint64_t type, struct structure *s)
 {
-	uint64_t size, fields, count, shift;
 	uint8_t head[TYPE_BYTES];
-	struct field f = {0};
-	char text[MAX_NAME];
 	int err = elf_image_read(image, type, head, sizeof(head));
 
 	if (!err)
-		err = elf_image_read_word(image, type + STRUCT_FIELDS, &fields);
+		err = elf_image_read_word(image, type + STRUCT_FIELDS, &s->fields);
 	if (!err)
-		err = elf_image_read(image, type + STRUCT_FIELDS + 8, &count, sizeof(count));
-	if (err || (head[TYPE_KIND] & KIND_MASK) != KIND_STRUCT || !count || count > MAX_FIELDS)
+		err = elf_image_read(image, type + STRUCT_FIELDS + 8, &s->count, sizeof(s->count));
+	if (err || (head[TYPE_KIND] & KIND_MASK) != KIND_STRUCT || !s->count ||
+	    s->count > MAX_FIELDS)
 		return err && err != -ERANGE ? err : -EINVAL;
-	memcpy(&size, head, sizeof(size));
-	err = read_field(image, fields + (count - 1) * FIELD_BYTES, &f);
-	/*
-	 * Up to Go 1.18 the word is offset << 1 | embedded; then the last field, which starts in
-	 * the second half of all structures asked for, seems to lie past the end.
-	 */
-	shift = f.offset >= size;
-	for (uint64_t i = 0; !err && i < count; i++) {
-		err = read_field(image, fields + i * FIELD_BYTES, &f);
+	memcpy(&s->size, head, sizeof(s->size));
+	return 0;
+}
+
+/*
+ * Up to Go 1.18 the word is offset << 1 | embedded. Then the last field seems to end past the
+ * structure's end; where its type cannot be read, to start there.
+ */
+static uint64_t offset_shift(struct elf_image *image, const struct structure *s,
+			     const struct field *last)
+{
+	uint64_t size;
+
+	if (elf_image_read(image, last->type, &size, sizeof(size)) || !size)
+		size = 1;
+	return last->offset >= s->size || size > s->size - last->offset;
+}
+
+int rtypes_find_field(struct elf_image *image, uint64_t type, const char *name, uint16_t *offset,
+		      uint64_t *field_type)
+{
+	struct structure s;
+	struct field f = {0};
+	char text[MAX_NAME];
+	uint64_t shift;
+	int err = read_structure(image, type, &s);
+
+	if (err)
+		return err;
+	err = read_field(image, s.fields + (s.count - 1) * FIELD_BYTES, &f);
+	shift = offset_shift(image, &s, &f);
+	for (uint64_t i = 0; !err && i < s.count; i++) {
+		err = read_field(image, s.fields + i * FIELD_BYTES, &f);
 		if (err || read_name(image, f.name, text, sizeof(text)) || strcmp(text, name))
 			continue;
 		f.offset >>= shift;
-		if (f.offset >= size || f.offset > UINT16_MAX)
+		if (f.offset >= s.size || f.offset > UINT16_MAX)
 			return -EINVAL;
 		if (offset)
 			*offset = (uint16_t)f.offset;
@@ -265,4 +302,57 @@ int rtypes_find_field(struct elf_image *image, uint64_t type, const char *name, 
 		return 0;
 	}
 	return err && err != -ERANGE ? err : -ENOENT;
+}
+
+int rtypes_find_nested(struct elf_image *image, uint64_t type, const char *outer, const char *inner,
+		       uint16_t *offset)
+{
+	uint16_t outer_offset, inner_offset;
+	uint64_t outer_type;
+	int err = rtypes_find_field(image, type, outer, &outer_offset, &outer_type);
+
+	if (!err)
+		err = rtypes_find_field(image, outer_type, inner, &inner_offset, NULL);
+	if (err)
+		return err;
+	if (outer_offset + inner_offset > UINT16_MAX)
+		return -EINVAL;
+	*offset = (uint16_t)(outer_offset + inner_offset);
+	return 0;
+}
+
+bool rtypes_begins_with(struct elf_image *image, const struct moduledata *module, uint64_t type,
+			const char *package, uint64_t first)
+{
+	char found[RTYPE_PACKAGE_BYTES];
+	uint8_t head[TYPE_BYTES];
+
+	if (elf_image_read(image, type, head, sizeof(head)))
+		return false;
+	if ((head[TYPE_KIND] & KIND_MASK) == KIND_POINTER &&
+	    elf_image_read_word(image, type + POINTER_ELEM, &type))
+		return false;
+	if (read_package(image, module, type, KIND_STRUCT, found, sizeof(found)) ||
+	    strcmp(found, package))
+		return false;
+	for (int depth = 0; depth < MAX_DEPTH && type != first; depth++) {
+		struct structure s;
+		struct field f;
+
+		/* An offset of 0 also with Go 1.18's bit for an embedded field. */
+		if (read_structure(image, type, &s) || read_field(image, s.fields, &f) ||
+		    f.offset > 1)
+			return false;
+		type = f.type;
+	}
+	return type == first;
+}
+
+int rtypes_get_name(struct elf_image *image, const struct moduledata *module, uint64_t type,
+		    char *to, size_t size)
+{
+	uint32_t name;
+	int err = read_u32(image, type + TYPE_STR, &name);
+
+	return err ? err : read_name(image, module->types + name, to, size);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Go's type descriptors, which every executable carries, stripped or not: structures by name and
- * their fields' offsets by name.
+ * Go's type descriptors, which every executable carries, stripped or not: structures and
+ * interfaces by name, and fields' offsets by name.
  */
 #ifndef GOBINARY_RTYPES_H
 #define GOBINARY_RTYPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,17 +15,18 @@ struct moduledata;
 
 #define RTYPE_PACKAGE_BYTES 512
 
-/* A structure looked for, and what was found. */
+/* A type looked for, and what was found. */
 struct rtype_query {
 	const char *name;    /* package name and type: "runtime.g" */
 	const char *package; /* import path, also accepted behind ".../vendor/" */
-	uint64_t type;	     /* result: address of the structure's descriptor; 0 none */
+	bool interface;	     /* else a structure */
+	uint64_t type;	     /* result: address of the type's descriptor; 0 none */
 	uint64_t pointer;    /* result: of the descriptor of the pointer to it; 0 none */
 	char found[RTYPE_PACKAGE_BYTES]; /* result: the import path as it stands in the file */
 };
 
 /*
- * Scans the types for up to 8 structures, twice in all. 0 also when some were not found. -EINVAL
+ * Scans the types for up to 8 of them, twice in all. 0 also when some were not found. -EINVAL
  * implausible bounds, -ENOMEM, or what reading says.
  */
 int rtypes_find(struct elf_image *image, const struct moduledata *module,
@@ -35,5 +37,18 @@ int rtypes_find(struct elf_image *image, const struct moduledata *module,
  */
 int rtypes_find_field(struct elf_image *image, uint64_t type, const char *name, uint16_t *offset,
 		      uint64_t *field_type);
+/* The same of the field `inner` of the structure that the field `outer` is; its offset in `type`.
+ */
+int rtypes_find_nested(struct elf_image *image, uint64_t type, const char *outer, const char *inner,
+		       uint16_t *offset);
+/*
+ * Whether values of the type, or what they point to, are a structure of `package` that has the
+ * type `first` at its start, however deep.
+ */
+bool rtypes_begins_with(struct elf_image *image, const struct moduledata *module, uint64_t type,
+			const char *package, uint64_t first);
+/* The type's name as in rtype_query, behind a '*' also when it is no pointer. Negative errno. */
+int rtypes_get_name(struct elf_image *image, const struct moduledata *module, uint64_t type,
+		    char *to, size_t size);
 
 #endif

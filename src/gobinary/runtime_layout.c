@@ -12,10 +12,24 @@ static const struct {
 	int first_minor;
 	struct go_runtime_offsets offsets;
 } table[] = {
+	{26,
+	 {.g_m = 48,
+	  .g_goid = 152,
+	  .g_stack_hi = 8,
+	  .g_status = 144,
+	  .g_labels = 352,
+	  .g_sched_sp = 56,
+	  .g_sched_pc = 64,
+	  .g_sched_bp = 96,
+	  .g_syscall_sp = 104,
+	  .g_syscall_pc = 112,
+	  .m_curg = 184}},
 	{25,
 	 {.g_m = 48,
 	  .g_goid = 152,
 	  .g_stack_hi = 8,
+	  .g_status = 144,
+	  .g_labels = 344,
 	  .g_sched_sp = 56,
 	  .g_sched_pc = 64,
 	  .g_sched_bp = 96,
@@ -26,6 +40,20 @@ static const struct {
 	 {.g_m = 48,
 	  .g_goid = 160,
 	  .g_stack_hi = 8,
+	  .g_status = 152,
+	  .g_labels = 352,
+	  .g_sched_sp = 56,
+	  .g_sched_pc = 64,
+	  .g_sched_bp = 104,
+	  .g_syscall_sp = 112,
+	  .g_syscall_pc = 120,
+	  .m_curg = 192}},
+	{21,
+	 {.g_m = 48,
+	  .g_goid = 152,
+	  .g_stack_hi = 8,
+	  .g_status = 144,
+	  .g_labels = 344,
 	  .g_sched_sp = 56,
 	  .g_sched_pc = 64,
 	  .g_sched_bp = 104,
@@ -36,6 +64,8 @@ static const struct {
 	 {.g_m = 48,
 	  .g_goid = 152,
 	  .g_stack_hi = 8,
+	  .g_status = 144,
+	  .g_labels = 360,
 	  .g_sched_sp = 56,
 	  .g_sched_pc = 64,
 	  .g_sched_bp = 104,
@@ -48,18 +78,12 @@ static const struct {
 /* Nothing that is read lies further in. */
 #define MAX_OFFSET 4096
 
-static int find_nested(struct elf_image *image, uint64_t type, const char *outer, const char *inner,
-		       uint16_t *offset)
+static void find_optional(struct elf_image *image, uint64_t type, const char *name,
+			  uint16_t *offset)
 {
-	uint16_t outer_offset, inner_offset;
-	uint64_t outer_type;
-	int err = rtypes_find_field(image, type, outer, &outer_offset, &outer_type);
-
-	if (!err)
-		err = rtypes_find_field(image, outer_type, inner, &inner_offset, NULL);
-	if (!err)
-		*offset = outer_offset + inner_offset;
-	return err;
+	if (rtypes_find_field(image, type, name, offset, NULL) || *offset > MAX_OFFSET ||
+	    *offset & 7)
+		*offset = 0;
 }
 
 static int from_rtypes(struct elf_image *image, uint64_t g, uint64_t m,
@@ -84,15 +108,20 @@ static int from_rtypes(struct elf_image *image, uint64_t g, uint64_t m,
 
 	for (size_t i = 0; !err && i < sizeof(fields) / sizeof(*fields); i++) {
 		if (fields[i].inner)
-			err = find_nested(image, fields[i].type, fields[i].outer, fields[i].inner,
-					  fields[i].to);
+			err = rtypes_find_nested(image, fields[i].type, fields[i].outer,
+						 fields[i].inner, fields[i].to);
 		else
 			err = rtypes_find_field(image, fields[i].type, fields[i].outer,
 						fields[i].to, NULL);
 		if (!err && (*fields[i].to > MAX_OFFSET || *fields[i].to & 7))
 			err = -1;
 	}
-	return err;
+	if (err)
+		return err;
+	/* A structure around 32 bits since Go 1.20. What a version lacks stays 0: unknown. */
+	find_optional(image, g, "atomicstatus", &out->g_status);
+	find_optional(image, g, "labels", &out->g_labels);
+	return 0;
 }
 
 void runtime_layout_find(struct elf_image *image, uint64_t g_type, uint64_t m_type,

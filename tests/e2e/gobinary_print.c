@@ -55,12 +55,26 @@ static void print_offsets(const struct gobinary_info *i)
 	       r->g_sched_sp, r->g_sched_pc, r->g_sched_bp);
 	printf("runtime.g_syscall_sp=%d\nruntime.g_syscall_pc=%d\n", r->g_syscall_sp,
 	       r->g_syscall_pc);
+	printf("runtime.g_status=%d\nruntime.g_labels=%d\n", r->g_status, r->g_labels);
 	printf("runtime.m_curg=%d\n", r->m_curg);
-	printf("span.context=%d\nspan.end_time=%d\nspan.name=%d\n", s->context, s->end_time,
-	       s->name);
+	printf("span.context=%d\nspan.parent=%d\nspan.name=%d\n", s->context, s->parent, s->name);
+	printf("span.start_time=%d\nspan.end_time=%d\n", s->start_time, s->end_time);
+	printf("span.status=%d\nspan.kind=%d\n", s->status, s->kind);
 	printf("span.context_trace_id=%d\nspan.context_span_id=%d\nspan.context_flags=%d\n",
 	       s->context_trace_id, s->context_span_id, s->context_flags);
-	printf("span.type=%#" PRIx64 "\n", i->span_type);
+	printf("span.unsampled_context=%d\n", s->unsampled_context);
+	printf("span.type=%#" PRIx64 "\nspan.unsampled_type=%#" PRIx64 "\n", i->span_type,
+	       i->unsampled_type);
+}
+
+static void print_itabs(const struct gobinary_info *i)
+{
+	printf("allgs=%#" PRIx64 "\n", i->allgs);
+	for (size_t k = 0; k < i->itabs.span_count; k++)
+		printf("itab.span=%#" PRIx64 "\n", i->itabs.span[k]);
+	for (size_t k = 0; k < i->itabs.context_count; k++)
+		printf("itab.context=%#" PRIx64 "\n", i->itabs.context[k]);
+	printf("itab.value=%#" PRIx64 "\n", i->itabs.value_context);
 }
 
 static void print_range(const char *name, uint64_t start, uint64_t end)
@@ -122,6 +136,7 @@ int main(int argc, char **argv)
 	}
 	print_build(gobinary_get_info(b));
 	print_offsets(gobinary_get_info(b));
+	print_itabs(gobinary_get_info(b));
 	print_places(gobinary_get_info(b));
 	getrusage(RUSAGE_SELF, &usage);
 	printf("cost.open_ms=%.2f\ncost.open_cpu_ms=%.2f\ncost.max_rss_kib=%ld\n", elapsed_ms,

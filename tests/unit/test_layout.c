@@ -89,7 +89,7 @@ static void test_span_table(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct go_span_offsets o;
 
-		span_layout_find(NULL, 0, rows[i].version, &o);
+		span_layout_find(NULL, 0, 0, rows[i].version, &o);
 		assert_int_equal(o.source, rows[i].source);
 		assert_int_equal(o.context, rows[i].context);
 		assert_int_equal(o.end_time, rows[i].end_time);
@@ -141,7 +141,7 @@ static void find(uint64_t bp, struct go_runtime_offsets *runtime, struct go_span
 	assert_int_equal(block_cache_open(1 << 20, &cache), 0);
 	assert_int_equal(elf_image_open(fd, cache, &image), 0);
 	runtime_layout_find(image, t.g, t.m, "go1.24.1", runtime);
-	span_layout_find(image, t.span, "v1.28.0", span);
+	span_layout_find(image, t.span, 0, "v1.28.0", span);
 	elf_image_close(image);
 	block_cache_close(cache);
 	close(fd);

@@ -20,13 +20,24 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-func field(t reflect.Type, key, name string) {
-	f, ok := t.FieldByName(name)
-	if !ok {
-		fmt.Fprintf(os.Stderr, "layout: %v has no field %s\n", t, name)
-		os.Exit(1)
+// field prints where a field lies, given by its names from the outside in.
+func field(t reflect.Type, key string, names ...string) {
+	var offset uintptr
+	for _, name := range names {
+		f, ok := t.FieldByName(name)
+		if !ok {
+			fmt.Fprintf(os.Stderr, "layout: %v has no field %s\n", t, name)
+			os.Exit(1)
+		}
+		offset += f.Offset
+		t = f.Type
 	}
-	fmt.Printf("span.%s=%d\n", key, f.Offset)
+	fmt.Printf("span.%s=%d\n", key, offset)
+}
+
+// typeWord is the address of the type that an empty interface holds: its first word.
+func typeWord(value interface{}) uintptr { // "any" is newer than Go 1.17
+	return (*[2]uintptr)(unsafe.Pointer(&value))[0]
 }
 
 // loadBias is what a position-independent executable's addresses are moved by.
@@ -77,19 +88,25 @@ func main() {
 	_, span := provider.Tracer("layout").Start(context.Background(), "span")
 	recording := reflect.TypeOf(span).Elem()
 	field(recording, "context", "spanContext")
-	field(recording, "end_time", "endTime")
+	field(recording, "parent", "parent")
 	field(recording, "name", "name")
-	context := reflect.TypeOf(trace.SpanContext{})
-	field(context, "context_trace_id", "traceID")
-	field(context, "context_span_id", "spanID")
-	field(context, "context_flags", "traceFlags")
+	field(recording, "start_time", "startTime")
+	field(recording, "end_time", "endTime")
+	field(recording, "status", "status", "Code")
+	field(recording, "kind", "spanKind")
+	spanContext := reflect.TypeOf(trace.SpanContext{})
+	field(spanContext, "context_trace_id", "traceID")
+	field(spanContext, "context_span_id", "spanID")
+	field(spanContext, "context_flags", "traceFlags")
+	never := sdk.NewTracerProvider(sdk.WithSampler(sdk.NeverSample()))
+	_, unsampled := never.Tracer("layout").Start(context.Background(), "span")
+	field(reflect.TypeOf(unsampled), "unsampled_context", "sc")
 	bias, err := loadBias()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "layout:", err)
 		os.Exit(1)
 	}
-	// The first word of an empty interface is its type.
-	empty := interface{}(span) // "any" is newer than Go 1.17
-	fmt.Printf("span.type=%#x\n", (*[2]uintptr)(unsafe.Pointer(&empty))[0]-bias)
+	fmt.Printf("span.type=%#x\n", typeWord(span)-bias)
+	fmt.Printf("span.unsampled_type=%#x\n", typeWord(unsampled)-bias)
 	span.End()
 }

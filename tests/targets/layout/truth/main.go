@@ -22,6 +22,8 @@ var offsets = map[string][]string{
 	"runtime.g_m":           {"runtime.g", "m"},
 	"runtime.g_goid":        {"runtime.g", "goid"},
 	"runtime.g_stack_hi":    {"runtime.g", "stack", "hi"},
+	"runtime.g_status":      {"runtime.g", "atomicstatus"},
+	"runtime.g_labels":      {"runtime.g", "labels"},
 	"runtime.g_sched_sp":    {"runtime.g", "sched", "sp"},
 	"runtime.g_sched_pc":    {"runtime.g", "sched", "pc"},
 	"runtime.g_sched_bp":    {"runtime.g", "sched", "bp"},

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Variables in arm64 code: `adrp` gives a page, then `add`, or the load or store itself, the place
+ * in it. Pairs of words are two variables.
+ */
+#include "gobinary/all_goroutines_arch.h"
+
+#include <elf.h>
+#include <stdbool.h>
+
+#include "base/bytes.h"
+
+const uint16_t all_goroutines_arch_machine = EM_AARCH64;
+
+#define ADRP_MASK     0x9f000000u
+#define ADRP	      0x90000000u
+#define ADD_MASK      0xffc00000u /* 64 bits, immediate not shifted */
+#define ADD	      0x91000000u
+#define WORD_MASK     0xff800000u /* ldr and str of 64 bits, immediate offset */
+#define WORD	      0xf9000000u
+#define PAIR_MASK     0xff800000u /* ldp and stp of 64 bits, immediate offset */
+#define PAIR	      0xa9000000u
+#define LOAD	      0x00400000u /* in both */
+#define BL_MASK	      0xfc000000u
+#define BL	      0x94000000u
+#define ZERO_REGISTER 31u /* or SP: holds no variable's address */
+
+/* What a register holds, when it is the address of a variable or of its page. */
+struct registers {
+	bool known[32];
+	uint64_t value[32];
+};
+
+static void set(struct registers *r, uint32_t to, bool known, uint64_t value)
+{
+	r->known[to] = known && to != ZERO_REGISTER;
+	r->value[to] = value;
+}
+
+static uint64_t page_of(uint32_t word, uint64_t pc)
+{
+	uint64_t pages = (uint64_t)(word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
+
+	/* 21 bits, signed */
+	return (pc & ~0xfffull) + (((pages ^ 0x100000) - 0x100000) << 12);
+}
+
+/* Follows one instruction; returns the number of variables it names, at most two. */
+static size_t step(struct registers *r, uint32_t word, uint64_t pc, uint64_t named[2])
+{
+	uint32_t to = word & 31, base = word >> 5 & 31, second = word >> 10 & 31;
+	uint64_t immediate = word >> 10 & 0xfff, pair = (word >> 15 & 0x7f) ^ 0x40;
+	bool known = r->known[base];
+
+	if ((word & ADRP_MASK) == ADRP) {
+		set(r, to, true, page_of(word, pc));
+		return 0;
+	}
+	if ((word & ADD_MASK) == ADD) {
+		named[0] = r->value[base] + immediate;
+		set(r, to, known, named[0]);
+		return known;
+	}
+	if ((word & WORD_MASK) == WORD) {
+		named[0] = r->value[base] + immediate * 8;
+		if (word & LOAD)
+			set(r, to, false, 0);
+		return known;
+	}
+	if ((word & PAIR_MASK) == PAIR) {
+		named[0] = r->value[base] + (pair - 0x40) * 8;
+		named[1] = named[0] + 8;
+		if (word & LOAD) {
+			set(r, to, false, 0);
+			set(r, second, false, 0);
+		}
+		return known ? 2 : 0;
+	}
+	/* A call leaves nothing as it was. */
+	if ((word & BL_MASK) == BL)
+		*r = (struct registers){0};
+	return 0;
+}
+
+size_t all_goroutines_arch_variables(const uint8_t *code, size_t size, uint64_t address,
+				     uint64_t *variables, size_t max)
+{
+	struct bytes b = bytes_over(code, size);
+	struct registers registers = {0};
+	size_t count = 0;
+
+	for (uint64_t pc = address; bytes_left(&b) >= 4; pc += 4) {
+		uint64_t named[2];
+		size_t n = step(&registers, bytes_u32(&b), pc, named);
+
+		for (size_t i = 0; i < n && count < max; i++)
+			variables[count++] = named[i];
+	}
+	return count;
+}

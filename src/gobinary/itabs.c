@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Interface tables as internal/abi/iface.go lays them out; see itabs.h. */
+#include "gobinary/itabs.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "gobinary/elf_image.h"
+#include "gobinary/moduledata.h"
+#include "gobinary/rtypes.h"
+
+/* abi.ITab: interface, type, hash, one word per method but at least one. */
+#define ITAB_TYPE	8
+#define ITAB_METHODS	24
+#define INTERFACE_COUNT 64 /* length of abi.InterfaceType.Methods */
+
+#define MAX_ITABS   65536 /* Debian's prometheus has 7 thousand */
+#define MAX_METHODS 4096
+
+struct search {
+	struct elf_image *image;
+	const struct moduledata *module;
+	uint64_t span, context; /* types */
+	struct go_itabs *out;
+};
+
+static bool add(uint64_t *to, size_t *count, size_t max, uint64_t itab)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (to[i] == itab)
+			return true;
+	if (*count == max)
+		return false;
+	to[(*count)++] = itab;
+	return true;
+}
+
+static bool is_value_context(const struct search *s, uint64_t type)
+{
+	char name[32];
+
+	return !rtypes_get_name(s->image, s->module, type, name, sizeof(name)) &&
+	       !strcmp(name, "*context.valueCtx");
+}
+
+/* `*interface` is the table's, also when the table is none of those looked for. */
+static int look(struct search *s, uint64_t itab, uint64_t *interface)
+{
+	uint64_t type;
+	int err = elf_image_read_word(s->image, itab, interface);
+
+	if (!err)
+		err = elf_image_read_word(s->image, itab + ITAB_TYPE, &type);
+	if (err)
+		return err;
+	if (s->span && type == s->span)
+		add(s->out->span, &s->out->span_count, GO_SPAN_ITABS_MAX, itab);
+	if (!s->context || *interface != s->context ||
+	    !rtypes_begins_with(s->image, s->module, type, "context", s->context))
+		return 0;
+	if (add(s->out->context, &s->out->context_count, GO_CONTEXT_ITABS_MAX, itab) &&
+	    is_value_context(s, type))
+		s->out->value_context = itab;
+	return 0;
+}
+
+/* Up to Go 1.26: moduledata.itablinks. */
+static void look_through_links(struct search *s)
+{
+	uint64_t count = s->module->itab_link_count;
+
+	count = count < MAX_ITABS ? count : MAX_ITABS;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t itab, interface;
+
+		if (elf_image_read_word(s->image, s->module->itab_links + 8 * i, &itab) ||
+		    look(s, itab, &interface))
+			return;
+	}
+}
+
+/* From Go 1.27: one behind the other, each as long as its interface has methods. */
+static void look_through_row(struct search *s)
+{
+	uint64_t at = s->module->itabs;
+
+	for (size_t i = 0; i < MAX_ITABS && at < s->module->itabs_end; i++) {
+		uint64_t interface, methods;
+
+		if (look(s, at, &interface) ||
+		    elf_image_read(s->image, interface + INTERFACE_COUNT, &methods,
+				   sizeof(methods)) ||
+		    methods > MAX_METHODS)
+			return;
+		at += ITAB_METHODS + 8 * (methods ? methods : 1);
+	}
+}
+
+void itabs_find(struct elf_image *image, const struct moduledata *module, uint64_t span,
+		uint64_t context, struct go_itabs *out)
+{
+	struct search s = {
+		.image = image, .module = module, .span = span, .context = context, .out = out};
+
+	*out = (struct go_itabs){0};
+	if (!span && !context)
+		return;
+	look_through_links(&s);
+	look_through_row(&s);
+}
