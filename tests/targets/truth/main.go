@@ -52,6 +52,8 @@ func main() {
 	seconds := flag.Int("seconds", 30, "how long to work; SIGTERM ends it earlier")
 	workers := flag.Int("workers", 8, "concurrent workers")
 	path := flag.String("truth", "", "file for the truth records (JSON lines)")
+	profile := flag.String("profile", "", "only write a CPU profile of the work to this file")
+	hot := flag.Bool("profile-starts", false, "with -profile: of nothing but starting spans")
 	flag.Parse()
 	if *seconds < 1 || *seconds > 3600 || *workers < 1 || *workers > 256 {
 		fmt.Fprintln(os.Stderr, "truth: -seconds 1..3600, -workers 1..256")
@@ -65,9 +67,20 @@ func main() {
 		sdktrace.WithSampler(sdktrace.AlwaysSample()))
 	otel.SetTracerProvider(provider)
 	calibrate()
-
+	limit := time.Duration(*seconds) * time.Second
+	if *profile != "" {
+		toProfile := func() { work(*workers, limit) }
+		if *hot {
+			toProfile = func() { startSpans(limit) }
+		}
+		if err := profiled(*profile, toProfile); err != nil {
+			fmt.Fprintln(os.Stderr, "truth:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	begin := time.Now()
-	work(*workers, time.Duration(*seconds)*time.Second)
+	work(*workers, limit)
 	fmt.Printf("truth: %d slots, %d spans issued, %d exported, %d records dropped, %.1f s\n",
 		slotCount.load(), spanCount.load(), len(exported.ids), dropped.load(),
 		time.Since(begin).Seconds())
