@@ -28,8 +28,14 @@ func fit(x, y []float64) line {
 		result.slope = xy / xx
 	}
 	if n > 1 && xx > 0 {
-		residual := yy - 2*result.slope*xy + result.slope*result.slope*xx
-		result.uncertainty = math.Sqrt(max(residual, 0) / (n - 1) / xx)
+		// Long spans are counted less exactly than short ones, so every residual has its own weight
+		// (White's estimate): one variance for all would promise up to twice the precision.
+		var weighted float64
+		for i := range x {
+			residual := x[i] * (y[i] - result.slope*x[i])
+			weighted += residual * residual
+		}
+		result.uncertainty = math.Sqrt(weighted*n/(n-1)) / xx
 	}
 	if d := (n*xx - sx*sx) * (n*yy - sy*sy); d > 0 {
 		result.correlation = (n*xy - sx*sy) / math.Sqrt(d)

@@ -144,9 +144,8 @@ func printKinds(list *checklist, known *truth, t *tally, period float64) {
 	fmt.Printf("  in spans older than the attach:\n")
 	for i := range known.Kinds {
 		if k := &t.perKind[i]; k.older.total() > 0 {
-			fmt.Printf("  %-22s %8d %8s %6d %8d %8s %8s\n", known.Kinds[i].Name, k.older.total(),
-				percent(k.older.right, k.older.total()), k.older.wrong, k.older.untagged,
-				percent(k.stackGood, k.stacks), percent(k.leaf, k.stacks))
+			fmt.Printf("  %-22s %8d %8s %6d %8d\n", known.Kinds[i].Name, k.older.total(),
+				percent(k.older.right, k.older.total()), k.older.wrong, k.older.untagged)
 		}
 	}
 }

@@ -121,8 +121,8 @@ func TestRegression(t *testing.T) {
 	counts.perSpan[spanB] = 150
 	got = regress(k, counts, samples[0].Time, samples[len(samples)-1].Time, period)
 	// (100·100 + 300·150) / (100² + 300²); residuals 45 and −15.
-	if got.slope < 0.5499 || got.slope > 0.5501 || got.uncertainty < 0.1499 ||
-		got.uncertainty > 0.1501 {
+	if got.slope < 0.5499 || got.slope > 0.5501 || got.uncertainty < 0.0899 ||
+		got.uncertainty > 0.0901 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -195,6 +195,76 @@ func afterLeakWork(steps uint64) uint64 {
 }
 
 //go:noinline
+func olderWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderParkedWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderAsleepWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderChildWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderDerivedWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderUnawareWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderInnerWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderOuterWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderUntilEndedWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderEndedWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderNewWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderAgainWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderNewChildWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
+func olderIdleWork(steps uint64) uint64 {
+	return turn(steps) + 1
+}
+
+//go:noinline
 func leafWork(steps uint64) uint64 {
 	return leafLoop(steps) + 1
 }

@@ -37,6 +37,20 @@ const (
 	outside
 	leaked
 	afterLeak
+	older
+	olderParked
+	olderAsleep
+	olderChild
+	olderDerived
+	olderUnaware
+	olderInner
+	olderOuter
+	olderUntilEnded
+	olderEnded
+	olderNew
+	olderAgain
+	olderNewChild
+	olderIdle
 	leaf
 	inline
 	deep
@@ -77,6 +91,20 @@ var kinds = [kindCount]kindInfo{
 	outside:           {"outside", outsideWork, spin},
 	leaked:            {"leaked", leakedWork, spin},
 	afterLeak:         {"after-leak", afterLeakWork, spin},
+	older:             {"older", olderWork, spin},
+	olderParked:       {"older-parked", olderParkedWork, spin},
+	olderAsleep:       {"older-asleep", olderAsleepWork, spin},
+	olderChild:        {"older-child", olderChildWork, spin},
+	olderDerived:      {"older-derived", olderDerivedWork, spin},
+	olderUnaware:      {"older-unaware", olderUnawareWork, spin},
+	olderInner:        {"older-inner", olderInnerWork, spin},
+	olderOuter:        {"older-outer", olderOuterWork, spin},
+	olderUntilEnded:   {"older-until-ended", olderUntilEndedWork, spin},
+	olderEnded:        {"older-ended", olderEndedWork, spin},
+	olderNew:          {"older-new", olderNewWork, spin},
+	olderAgain:        {"older-again", olderAgainWork, spin},
+	olderNewChild:     {"older-new-child", olderNewChildWork, spin},
+	olderIdle:         {"older-idle", olderIdleWork, spin},
 	leaf:              {"leaf", leafWork, leafLoop},
 	inline:            {"inline", inlineWork, inlineLoop},
 	deep:              {"deep", deepWork, spin},

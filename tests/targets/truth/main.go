@@ -120,6 +120,7 @@ func work(workers int, limit time.Duration) {
 			done: make(chan struct{}), stop: &stop, rand: rand.New(rand.NewSource(int64(i)))}
 		go w.loop(&running)
 	}
+	beginOlder(&stop, ends, &running)
 	fmt.Printf("truth: ready, pid %d, %d workers\n", os.Getpid(), workers)
 
 	signals := make(chan os.Signal, 1)
