@@ -19,6 +19,7 @@ var (
 	bareSpan     = pattern.New(pattern.OnStack, "bare-span")
 	bareAfterOwn = pattern.New(pattern.OnStack, "bare-after-own")
 	bareLastUse  = pattern.New(pattern.OnStack, "bare-last-use").Least(0)
+	bareInStruct = pattern.New(pattern.OnStack, "bare-in-struct").Least(0)
 	bareIdle     = pattern.New(pattern.OnStack, "bare-idle")
 	bareEnded    = pattern.New(pattern.OnStack, "bare-ended")
 	timerPlain   = pattern.New(pattern.OnStack, "timer-plain")
@@ -125,6 +126,14 @@ func processLast(ctx context.Context, kind *pattern.Kind, right trace.SpanContex
 	return err
 }
 
+// processStruct has its context in something on the heap, and only that on the stack.
+//
+//go:noinline
+func processStruct(j *job) error {
+	j.kind.Work(unit, j.right)
+	return j.ctx.Err()
+}
+
 type tenantKey struct{}
 
 func bareContexts() {
@@ -140,6 +149,11 @@ func bareContexts() {
 		}})
 	send(sharedJobs, job{ctx: ctx, kind: bareAfterOwn, right: right, perform: processOwn})
 	send(sharedJobs, job{ctx: ctx, kind: bareLastUse, right: right, perform: processLast})
+	inside := &job{ctx: ctx, kind: bareInStruct, right: right}
+	send(sharedJobs, job{ctx: context.Background(), kind: bareInStruct,
+		perform: func(context.Context, *pattern.Kind, trace.SpanContext) error {
+			return processStruct(inside)
+		}})
 	cancel()
 	request.End()
 }

@@ -26,6 +26,7 @@ var (
 	httpWriteLoopLater = pattern.New(pattern.Inherited, "http-write-loop-later")
 	httpReadLoopLater  = pattern.New(pattern.Inherited, "http-read-loop-later")
 	httpServerRead     = pattern.New(pattern.Own, "http-server-read")
+	httpServerReadLeak = pattern.New(pattern.Own, "http-server-read-after-leak")
 	httpHandler        = pattern.New(pattern.Own, "http-handler")
 	httpHandlerAgain   = pattern.New(pattern.Own, "http-handler-again")
 	httpHandlerLeak    = pattern.New(pattern.Own, "http-handler-after-leak")
@@ -81,6 +82,7 @@ func (l *workingListener) Accept() (net.Conn, error) {
 type web struct {
 	server   *httptest.Server
 	accepted chan *workingConn
+	leaked   trace.SpanContext // by the request before
 }
 
 func newWeb() pattern.Scenario {
@@ -92,7 +94,8 @@ func newWeb() pattern.Scenario {
 	})
 	routes.HandleFunc("/again", func(out http.ResponseWriter, in *http.Request) {
 		httpHandlerAgain.Work(unit, trace.SpanContextFromContext(in.Context()))
-		tracer.Start(in.Context(), "forgotten")
+		_, forgotten := tracer.Start(in.Context(), "forgotten")
+		w.leaked = forgotten.SpanContext()
 		fmt.Fprintln(out, "again")
 	})
 	routes.HandleFunc("/leaked", func(out http.ResponseWriter, in *http.Request) {
@@ -103,8 +106,8 @@ func newWeb() pattern.Scenario {
 	w.server.Listener = &workingListener{w.server.Listener, w.accepted}
 	w.server.Start()
 	return pattern.Scenario{Run: w.run, Kinds: []*pattern.Kind{httpDial, httpWriteLoop, httpReadLoop,
-		httpWriteLoopLater, httpReadLoopLater, httpServerRead, httpHandler, httpHandlerAgain,
-		httpHandlerLeak}}
+		httpWriteLoopLater, httpReadLoopLater, httpServerRead, httpServerReadLeak,
+		httpHandler, httpHandlerAgain, httpHandlerLeak}}
 }
 
 // run makes a client with a connection of its own, and three requests on it.
@@ -136,6 +139,7 @@ func (w *web) run() {
 	server := <-w.accepted
 	doNext(&server.onRead, httpServerRead, pattern.None)
 	w.get(browser, "/again")
+	doNext(&server.onRead, httpServerReadLeak, w.leaked)
 	w.get(browser, "/leaked")
 	transport.CloseIdleConnections()
 }

@@ -136,6 +136,14 @@ func (s *sample) tag() tag {
 	return got
 }
 
+func (s *sample) leaf() string {
+	if len(s.Stack) == 0 {
+		return "an unknown function"
+	}
+	function, _, _ := strings.Cut(s.Stack[0], " ")
+	return function
+}
+
 func readSamples(r io.Reader) ([]sample, error) {
 	var samples []sample
 	err := eachLine(r, func(line []byte) error {

@@ -74,9 +74,12 @@ func (v *verdict) addBetween(known *truth, s *sample, got tag) {
 	case !found || issued.Trace != got.Trace:
 		v.stale++
 		v.explain("between: an ID that nobody issued")
-	case s.Time < issued.Start || issued.End != 0 && s.Time > issued.End:
+	case s.Time < issued.Start:
 		v.stale++
-		v.explain("between: a span that was not open")
+		v.explain("between: a span that had not begun")
+	case issued.End != 0 && s.Time > issued.End:
+		v.stale++
+		v.explain("between: a span that had ended (in %s)", s.leaf())
 	}
 }
 

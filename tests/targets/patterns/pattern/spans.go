@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -30,7 +31,8 @@ type spanTable struct {
 var table = &spanTable{rows: map[trace.SpanID]int{}, waiting: map[trace.SpanID]chan struct{}{}}
 
 func (t *spanTable) OnStart(_ context.Context, span sdktrace.ReadWriteSpan) {
-	now := clock(clockMonotonic)
+	// The SDK takes this time first; the span is in its memory before this function is called.
+	begun := clock(clockMonotonic) - time.Since(span.StartTime()).Nanoseconds()
 	context := span.SpanContext()
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -39,7 +41,7 @@ func (t *spanTable) OnStart(_ context.Context, span sdktrace.ReadWriteSpan) {
 		return
 	}
 	t.rows[context.SpanID()] = len(t.records)
-	t.records = append(t.records, spanRecord{start: now, sampled: context.IsSampled(),
+	t.records = append(t.records, spanRecord{start: begun, sampled: context.IsSampled(),
 		identity: identity{context.TraceID(), context.SpanID()}})
 }
 
