@@ -71,8 +71,8 @@ func deep() {
 	unwind(spans, 0)
 }
 
-// tooDeep nests deeper than the 16 spans that are remembered: of the outermost four no tag may come,
-// or that of any of them, which are all open and of one trace.
+// tooDeep nests deeper than the 16 spans that are remembered: of the outermost four no tag may
+// come, or that of any of them, which are all open and of one trace.
 func tooDeep() {
 	spans := nest(20)
 	nested20.Work(unit, spans[19].SpanContext())

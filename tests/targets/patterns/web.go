@@ -105,8 +105,8 @@ func newWeb() pattern.Scenario {
 	w.server = httptest.NewUnstartedServer(otelhttp.NewHandler(routes, "serve"))
 	w.server.Listener = &workingListener{w.server.Listener, w.accepted}
 	w.server.Start()
-	return pattern.Scenario{Run: w.run, Kinds: []*pattern.Kind{httpDial, httpWriteLoop, httpReadLoop,
-		httpWriteLoopLater, httpReadLoopLater, httpServerRead, httpServerReadLeak,
+	return pattern.Scenario{Run: w.run, Kinds: []*pattern.Kind{httpDial, httpWriteLoop,
+		httpReadLoop, httpWriteLoopLater, httpReadLoopLater, httpServerRead, httpServerReadLeak,
 		httpHandler, httpHandlerAgain, httpHandlerLeak}}
 }
 
@@ -128,7 +128,8 @@ func (w *web) run() {
 		client = trace.SpanContextFromContext(request.Context())
 		if conn != nil && strings.HasSuffix(request.URL.Path, "/again") {
 			// The span that they inherited is over; what stands on their stacks may be this one.
-			outer := trace.SpanContextFromContext(request.Context().Value(outerKey{}).(context.Context))
+			page := request.Context().Value(outerKey{}).(context.Context)
+			outer := trace.SpanContextFromContext(page)
 			doNext(&conn.onWrite, httpWriteLoopLater, client, outer, pattern.None)
 			doNext(&conn.onRead, httpReadLoopLater, client, outer, pattern.None)
 		}

@@ -4,7 +4,8 @@
 //
 //	judge -truth FILE [-truth FILE]... -samples FILE [-pprof FILE] [-links FILE]
 //
-// It prints a line for each kind of work and exits 1 when one has a wrong tag or too few right ones.
+// It prints a line for each kind of work and exits 1 when one has a wrong tag or too few right
+// ones.
 package main
 
 import (

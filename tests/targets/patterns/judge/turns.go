@@ -12,7 +12,8 @@ func isTurn(known *truth, w *slot) bool {
 	return strings.HasPrefix(known.Kinds[w.Kind].Name, "alternate-")
 }
 
-// addTurn counts the functions of a stack from the handler on: what the leaf does is not its choice.
+// addTurn counts the functions of a stack down to the loop that spins: what interrupts it is no
+// choice of the program.
 func (v *verdict) addTurn(s *sample, got tag) {
 	functions := ""
 	for i := len(s.Stack) - 1; i >= 0; i-- {
@@ -80,5 +81,6 @@ func (v *verdict) checkRequests(name string, found *turns, period float64) {
 	v.verify(len(common) == 1 && !common[""], "%s: %d requests, stacks that most samples show: %d",
 		name, len(found.cpu), len(common))
 	v.verify(found.follow*10 >= found.all*9,
-		"%s: %d of %d turns follow the other request's on one thread", name, found.follow, found.all)
+		"%s: %d of %d turns follow the other request's on one thread", name, found.follow,
+		found.all)
 }

@@ -65,7 +65,7 @@ func match(known *truth, samples []sample) *verdict {
 	return v
 }
 
-// addBetween judges what is not work of a kind: what the program's and the libraries' own code does.
+// addBetween judges what is not work of a kind: what the libraries and the rest of the program do.
 func (v *verdict) addBetween(known *truth, s *sample, got tag) {
 	v.between++
 	issued, found := known.spans[got.Span]

@@ -23,7 +23,8 @@ const (
 
 const unit = 10
 
-// ends are a worker's servers and clients: one makes a goroutine for each RPC, the other keeps some.
+// ends are a worker's servers and clients: one makes a goroutine for each RPC, the other keeps
+// some.
 type ends struct {
 	plain, workers *end
 	tagging        Tagging
