@@ -19,7 +19,7 @@ var (
 	bareSpan     = pattern.New(pattern.OnStack, "bare-span")
 	bareAfterOwn = pattern.New(pattern.OnStack, "bare-after-own")
 	bareLastUse  = pattern.New(pattern.OnStack, "bare-last-use").Least(0)
-	bareReturned = pattern.New(pattern.OnStack, "bare-returned")
+	bareLimited  = pattern.New(pattern.OnStack, "bare-limited")
 	bareInStruct = pattern.New(pattern.OnStack, "bare-in-struct").Least(0)
 	bareIdle     = pattern.New(pattern.OnStack, "bare-idle")
 	bareEnded    = pattern.New(pattern.OnStack, "bare-ended")
@@ -135,17 +135,16 @@ func processStruct(j *job) error {
 	return j.ctx.Err()
 }
 
-//go:noinline
-func (j *job) context() context.Context { return j.ctx }
-
-// processReturned asks for its context, as HTTP handlers do; the compiler may keep the two words of
-// what it is given in places that are not side by side.
+// processLimited makes a context of its own from that one; the compiler may keep the two words of it
+// in places that are not side by side.
 //
 //go:noinline
-func processReturned(j *job) error {
-	ctx := j.context()
+func processLimited(j *job) error {
+	ctx, cancel := context.WithTimeout(j.ctx, time.Minute)
 	j.kind.Work(unit, j.right)
-	return ctx.Err()
+	err := ctx.Err()
+	cancel()
+	return err
 }
 
 type tenantKey struct{}
@@ -168,10 +167,10 @@ func bareContexts() {
 		trace.SpanContext) error {
 		return processStruct(inside)
 	}})
-	returned := &job{ctx: ctx, kind: bareReturned, right: right}
+	limited := &job{ctx: ctx, kind: bareLimited, right: right}
 	send(sharedJobs, job{ctx: context.Background(), perform: func(context.Context, *pattern.Kind,
 		trace.SpanContext) error {
-		return processReturned(returned)
+		return processLimited(limited)
 	}})
 	cancel()
 	request.End()

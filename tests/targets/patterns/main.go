@@ -43,7 +43,7 @@ func main() {
 			always(requestPool, poolOwnRequest, poolOtherRequest, poolLateIdle, poolLateTask),
 			always(timers, timerPlain, timerContext, timerEnded),
 			always(bareContexts, bareContext, bareWrapped, bareFar, bareSpan, bareAfterOwn,
-				bareLastUse, bareInStruct, bareReturned),
+				bareLastUse, bareInStruct, bareLimited),
 			always(bareOver, bareEnded, bareIdle),
 			always(droppedRoots, droppedRoot, droppedRootChild, droppedRootAfter, droppedAlone),
 			always(droppedChildren, droppedSameTrace),
