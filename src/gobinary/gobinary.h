@@ -46,6 +46,11 @@ enum go_probe_kind {
 	GO_PROBE_WITH_VALUE, /* CALL context.WithValue in (*tracer).Start: R8 = span, RSI = rtype */
 	GO_PROBE_NEW_RECORDING,	  /* jbe of (*tracer).newRecordingSpan: SpanContext at SP + 72 */
 	GO_PROBE_NEWPROC_RUNQPUT, /* CALL runtime.runqput in newproc.func1: RBX = new g */
+	/*
+	 * RET of (*tracer).Start, which has one only: RAX, RBX = context, RCX, RDI = span (X0 to
+	 * X3), each an interface. Single-stepped, so the last resort.
+	 */
+	GO_PROBE_TRACER_START_RET,
 	GO_PROBE_KIND_COUNT,
 };
 

@@ -23,5 +23,7 @@ int probe_arch_find_entry(const uint8_t *code, size_t size, size_t *offset, bool
  */
 int probe_arch_find_call(const uint8_t *code, size_t size, uint64_t address, uint64_t target,
 			 size_t *offset);
+/* The one return of the function. -ENOENT none or more than one, -EINVAL not decodable. */
+int probe_arch_find_return(const uint8_t *code, size_t size, size_t *offset);
 
 #endif

@@ -20,6 +20,7 @@ const uint16_t probe_arch_machine = EM_AARCH64;
 #define B_LS	       0x54000009u
 #define BL_MASK	       0xfc000000u
 #define BL	       0x94000000u
+#define RET	       0xd65f03c0u
 
 static int64_t sign_extend(uint32_t value, int bits)
 {
@@ -64,6 +65,21 @@ int probe_arch_find_call(const uint8_t *code, size_t size, uint64_t address, uin
 		int64_t jump = sign_extend(word & ~BL_MASK, 26) * 4;
 
 		if ((word & BL_MASK) != BL || address + at + (uint64_t)jump != target)
+			continue;
+		if (found++)
+			return -ENOENT;
+		*offset = at;
+	}
+	return found ? 0 : -ENOENT;
+}
+
+int probe_arch_find_return(const uint8_t *code, size_t size, size_t *offset)
+{
+	struct bytes b = bytes_over(code, size);
+	size_t found = 0;
+
+	for (size_t at = 0; bytes_left(&b) >= 4; at += 4) {
+		if (bytes_u32(&b) != RET)
 			continue;
 		if (found++)
 			return -ENOENT;

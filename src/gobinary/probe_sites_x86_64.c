@@ -14,6 +14,7 @@ const uint16_t probe_arch_machine = EM_X86_64;
 /* A large frame takes `mov r12, rsp; sub r12, imm32; jb` before the compare. */
 #define PROLOGUE_INSTRUCTIONS 5
 #define PUSH_RBP	      0x55
+#define RET		      0xc3
 
 static bool decoder_open(ZydisDecoder *d)
 {
@@ -93,6 +94,26 @@ int probe_arch_find_call(const uint8_t *code, size_t size, uint64_t address, uin
 			return -EINVAL;
 		if (i.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || i.opcode != 0xe8 || i.length != 5 ||
 		    address + at + 5 + (uint64_t)i.raw.imm[0].value.s != target)
+			continue;
+		if (found++)
+			return -ENOENT;
+		*offset = at;
+	}
+	return found ? 0 : -ENOENT;
+}
+
+int probe_arch_find_return(const uint8_t *code, size_t size, size_t *offset)
+{
+	ZydisDecodedInstruction i;
+	ZydisDecoder d;
+	size_t found = 0;
+
+	if (!decoder_open(&d))
+		return -EINVAL;
+	for (size_t at = 0; at < size; at += i.length) {
+		if (!decode(&d, code, size, at, &i))
+			return -EINVAL;
+		if (i.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || i.opcode != RET)
 			continue;
 		if (found++)
 			return -ENOENT;

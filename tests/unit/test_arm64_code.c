@@ -3,14 +3,15 @@
  * The arm64 decoders, on whatever machine the tests run: they are compiled in here under other
  * names. The words are those of Go 1.26 for linux/arm64.
  */
-#define probe_arch_machine    arm64_machine
-#define probe_arch_find_entry arm64_find_entry
-#define probe_arch_find_call  arm64_find_call
-#define tls_arch_machine      arm64_tls_machine
-#define tls_arch_function     arm64_tls_function
-#define tls_arch_relocation   arm64_tls_relocation
-#define tls_arch_decode	      arm64_tls_decode
-#define tls_arch_block_offset arm64_tls_block_offset
+#define probe_arch_machine     arm64_machine
+#define probe_arch_find_entry  arm64_find_entry
+#define probe_arch_find_call   arm64_find_call
+#define probe_arch_find_return arm64_find_return
+#define tls_arch_machine       arm64_tls_machine
+#define tls_arch_function      arm64_tls_function
+#define tls_arch_relocation    arm64_tls_relocation
+#define tls_arch_decode	       arm64_tls_decode
+#define tls_arch_block_offset  arm64_tls_block_offset
 
 #include <elf.h>
 #include <errno.h>
@@ -78,6 +79,23 @@ static void test_call(void **state)
 		-ENOENT);
 }
 
+static void test_return(void **state)
+{
+	/* ldr x29, [sp, -8]; ldr x30, [sp], 96; ret; br x30; ret x1 */
+	const uint32_t one[] = {0xf85f83fd, 0xf84607fe, 0xd65f03c0, 0xd61f03c0, 0xd65f0020};
+	const uint32_t two[] = {0xd65f03c0, 0xd503201f, 0xd65f03c0};
+	const uint8_t *code = (const uint8_t *)one, *twice = (const uint8_t *)two;
+	size_t offset = 99;
+
+	assert_int_equal(arm64_find_return(code, sizeof(one), &offset), 0);
+	assert_int_equal(offset, 8);
+	assert_int_equal(arm64_find_return(code, 11, &offset), -ENOENT);
+	assert_int_equal(arm64_find_return(twice, sizeof(two), &offset), -ENOENT);
+	assert_int_equal(arm64_find_return(twice, 8, &offset), 0);
+	assert_int_equal(offset, 0);
+	assert_int_equal(arm64_find_return(twice, 0, &offset), -ENOENT);
+}
+
 static int tls(const uint32_t *words, size_t size, struct tls_operand *out)
 {
 	return arm64_tls_decode((const uint8_t *)words, size, AT, out);
@@ -125,9 +143,8 @@ static void test_page(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stack_check),
-		cmocka_unit_test(test_call),
-		cmocka_unit_test(test_tls),
+		cmocka_unit_test(test_stack_check), cmocka_unit_test(test_call),
+		cmocka_unit_test(test_return),	    cmocka_unit_test(test_tls),
 		cmocka_unit_test(test_page),
 	};
 

@@ -110,6 +110,26 @@ static void test_call(void **state)
 	assert_int_equal(find_call("\x06\x07", 2, AT, &offset), -EINVAL);
 }
 
+static int find_return(const char *code, size_t size, size_t *offset)
+{
+	return probe_arch_find_return((const uint8_t *)code, size, offset);
+}
+
+static void test_return(void **state)
+{
+	/* add rsp, 0x48; pop rbp; ret; mov eax, 0xc3c3c3c3; int3 */
+	const char one[] = "\x48\x83\xc4\x48\x5d\xc3\xb8\xc3\xc3\xc3\xc3\xcc";
+	size_t offset = 99;
+
+	assert_int_equal(find_return(one, sizeof(one) - 1, &offset), 0);
+	assert_int_equal(offset, 5);
+	/* none, two, an instruction cut, bytes that are none */
+	assert_int_equal(find_return(one, 5, &offset), -ENOENT);
+	assert_int_equal(find_return("\xc3\x90\xc3", 3, &offset), -ENOENT);
+	assert_int_equal(find_return(one, 8, &offset), -EINVAL);
+	assert_int_equal(find_return("\xc3\x06", 2, &offset), -EINVAL);
+}
+
 static int decode(const char *code, size_t size, struct tls_operand *o)
 {
 	return tls_arch_decode((const uint8_t *)code, size, AT, o);
@@ -221,6 +241,7 @@ static void test_register_abi(void **state)
 	assert_true(sites[GO_PROBE_WITH_VALUE].present);
 	assert_int_equal(sites[GO_PROBE_WITH_VALUE].address, site);
 	assert_false(sites[GO_PROBE_WITH_VALUE].on_branch);
+	assert_true(sites[GO_PROBE_TRACER_START_RET].present);
 }
 
 static void test_other_machine(void **state)
@@ -245,6 +266,7 @@ int main(void)
 #if defined(__x86_64__)
 		cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_call),
+		cmocka_unit_test(test_return),
 		cmocka_unit_test(test_tls),
 #endif
 		cmocka_unit_test(test_absent),
