@@ -49,6 +49,7 @@ struct scan {
 	struct rtype_query *queries;
 	struct wanted wanted[MAX_QUERIES];
 	size_t count;
+	uint64_t lengths; /* a bit for each wanted name's, all below MAX_NAME */
 };
 
 /* Calls `each` for pieces of the types; a piece starts OVERLAP bytes before the last one's end. */
@@ -81,17 +82,18 @@ static int find_names(struct scan *s, uint64_t address, const uint8_t *data, siz
 {
 	const uint8_t *p = data, *end = data + size;
 
-	while ((p = memchr(p, '*', (size_t)(end - p)))) {
+	for (; (p = memchr(p, '*', (size_t)(end - p))); p++) {
+		if (p - data < 3 || p[-1] >= MAX_NAME || !(s->lengths >> p[-1] & 1))
+			continue;
 		for (size_t i = 0; i < s->count; i++) {
 			struct wanted *w = &s->wanted[i];
 
-			if ((size_t)(end - p) < w->length || p - data < 3 || p[-1] != w->length ||
+			if (p[-1] != w->length || (size_t)(end - p) < w->length ||
 			    memcmp(p, w->text, w->length) || w->name_offset)
 				continue;
 			w->name_offset =
 				(uint32_t)(address + (uint64_t)(p - data) - 2 - s->module->types);
 		}
-		p++;
 	}
 	return 0;
 }
@@ -101,7 +103,7 @@ static int read_u32(struct elf_image *image, uint64_t address, uint32_t *value)
 	return elf_image_read(image, address, value, sizeof(*value));
 }
 
-/* The text of a name in either encoding, cut at the buffer's size. */
+/* The text of a name in either encoding. -EINVAL when the buffer is too small. */
 static int read_name(struct elf_image *image, uint64_t address, char *to, size_t size)
 {
 	uint8_t head[4] = {0};
@@ -217,6 +219,7 @@ int rtypes_find(struct elf_image *image, const struct moduledata *module,
 		w->text[0] = '*';
 		memcpy(w->text + 1, queries[i].name, length + 1);
 		w->length = length + 1;
+		s.lengths |= 1ull << w->length;
 		queries[i].type = queries[i].pointer = 0;
 		queries[i].found[0] = '\0';
 	}
@@ -281,17 +284,24 @@ int rtypes_find_field(struct elf_image *image, uint64_t type, const char *name, 
 	struct structure s;
 	struct field f = {0};
 	char text[MAX_NAME];
+	size_t size = strlen(name) + 1;
 	uint64_t shift;
 	int err = read_structure(image, type, &s);
 
-	if (err)
-		return err;
+	if (err || size > sizeof(text))
+		return err ? err : -EINVAL;
 	err = read_field(image, s.fields + (s.count - 1) * FIELD_BYTES, &f);
 	shift = offset_shift(image, &s, &f);
 	for (uint64_t i = 0; !err && i < s.count; i++) {
-		err = read_field(image, s.fields + i * FIELD_BYTES, &f);
-		if (err || read_name(image, f.name, text, sizeof(text)) || strcmp(text, name))
+		uint64_t at = s.fields + i * FIELD_BYTES;
+
+		/* Of the other fields as little as can be: g has 60 before the last one wanted. */
+		err = elf_image_read_word(image, at, &f.name);
+		if (err || read_name(image, f.name, text, size) || strcmp(text, name))
 			continue;
+		err = read_field(image, at, &f);
+		if (err)
+			break;
 		f.offset >>= shift;
 		if (f.offset >= s.size || f.offset > UINT16_MAX)
 			return -EINVAL;
