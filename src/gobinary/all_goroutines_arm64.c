@@ -9,11 +9,10 @@
 #include <stdbool.h>
 
 #include "base/bytes.h"
+#include "gobinary/arm64_code.h"
 
 const uint16_t all_goroutines_arch_machine = EM_AARCH64;
 
-#define ADRP_MASK     0x9f000000u
-#define ADRP	      0x90000000u
 #define ADD_MASK      0xffc00000u /* 64 bits, immediate not shifted */
 #define ADD	      0x91000000u
 #define WORD_MASK     0xff800000u /* ldr and str of 64 bits, immediate offset */
@@ -35,14 +34,6 @@ static void set(struct registers *r, uint32_t to, bool known, uint64_t value)
 {
 	r->known[to] = known && to != ZERO_REGISTER;
 	r->value[to] = value;
-}
-
-static uint64_t page_of(uint32_t word, uint64_t pc)
-{
-	uint64_t pages = (uint64_t)(word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
-
-	/* 21 bits, signed */
-	return (pc & ~0xfffull) + (((pages ^ 0x100000) - 0x100000) << 12);
 }
 
 /* Follows one instruction; returns the number of variables it names, at most two. */

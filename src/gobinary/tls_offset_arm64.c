@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "base/bytes.h"
+#include "gobinary/arm64_code.h"
 
 const uint16_t tls_arch_machine = EM_AARCH64;
 const enum go_function_id tls_arch_function = FUNCTION_LOAD_G;
@@ -21,18 +22,8 @@ const uint32_t tls_arch_relocation = R_AARCH64_TLS_TPREL;
 #define MOVZ_MASK	 0xff800000u
 #define MOVZ		 0xd2800000u
 #define MOVK		 0xf2800000u
-#define ADRP_MASK	 0x9f000000u
-#define ADRP		 0x90000000u
 #define LDR_X27_X27_MASK 0xffc003ffu
 #define LDR_X27_X27	 0xf940037bu
-
-static uint64_t page_of(uint32_t word, uint64_t pc)
-{
-	uint64_t pages = (uint64_t)(word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
-
-	/* 21 bits, signed */
-	return (pc & ~0xfffull) + (((pages ^ 0x100000) - 0x100000) << 12);
-}
 
 int tls_arch_decode(const uint8_t *code, size_t size, uint64_t address, struct tls_operand *out)
 {
