@@ -12,15 +12,16 @@
 
 #include "gobinary/block_cache.h"
 #include "gobinary/gobinary.h"
+#include "gobinary/runtime_layout.h"
+#include "gobinary/span_layout.h"
 
 #define CACHE_BYTES (2 << 20)
 
 static const char *const sources[] = {"rtypes", "table", "newest"};
 static const char *const probes[GO_PROBE_KIND_COUNT] = {
-	[GO_PROBE_RUNTIME_TRACE] = "runtime_trace",
-	[GO_PROBE_WITH_VALUE] = "with_value",
-	[GO_PROBE_NEW_RECORDING] = "new_recording",
-	[GO_PROBE_NEWPROC_RUNQPUT] = "newproc_runqput",
+	[GO_PROBE_RUNTIME_TRACE] = "runtime_trace", [GO_PROBE_WITH_VALUE] = "with_value",
+	[GO_PROBE_NEW_RECORDING] = "new_recording", [GO_PROBE_NEWPROC_RUNQPUT] = "newproc_runqput",
+	[GO_PROBE_TRACER_START_RET] = "start_ret",
 };
 
 static double now_ms(clockid_t clock)
@@ -43,26 +44,59 @@ static void print_build(const struct gobinary_info *i)
 		printf("tls.offset=%d\n", i->tls_offset);
 }
 
-static void print_offsets(const struct gobinary_info *i)
+static void print_offsets(const char *at, const struct go_runtime_offsets *r,
+			  const struct go_span_offsets *s)
 {
-	const struct go_runtime_offsets *r = &i->runtime;
-	const struct go_span_offsets *s = &i->span;
+	const struct {
+		const char *name;
+		uint16_t value;
+	} rows[] = {
+		{"runtime.g_m", r->g_m},
+		{"runtime.g_goid", r->g_goid},
+		{"runtime.g_stack_hi", r->g_stack_hi},
+		{"runtime.g_status", r->g_status},
+		{"runtime.g_labels", r->g_labels},
+		{"runtime.g_sched_sp", r->g_sched_sp},
+		{"runtime.g_sched_pc", r->g_sched_pc},
+		{"runtime.g_sched_bp", r->g_sched_bp},
+		{"runtime.g_syscall_sp", r->g_syscall_sp},
+		{"runtime.g_syscall_pc", r->g_syscall_pc},
+		{"runtime.m_curg", r->m_curg},
+		{"span.context", s->context},
+		{"span.parent", s->parent},
+		{"span.name", s->name},
+		{"span.start_time", s->start_time},
+		{"span.end_time", s->end_time},
+		{"span.status", s->status},
+		{"span.kind", s->kind},
+		{"span.context_trace_id", s->context_trace_id},
+		{"span.context_span_id", s->context_span_id},
+		{"span.context_flags", s->context_flags},
+		{"span.unsampled_context", s->unsampled_context},
+	};
 
-	printf("source.runtime=%s\nsource.span=%s\n", sources[r->source], sources[s->source]);
-	printf("runtime.g_m=%d\nruntime.g_goid=%d\nruntime.g_stack_hi=%d\n", r->g_m, r->g_goid,
-	       r->g_stack_hi);
-	printf("runtime.g_sched_sp=%d\nruntime.g_sched_pc=%d\nruntime.g_sched_bp=%d\n",
-	       r->g_sched_sp, r->g_sched_pc, r->g_sched_bp);
-	printf("runtime.g_syscall_sp=%d\nruntime.g_syscall_pc=%d\n", r->g_syscall_sp,
-	       r->g_syscall_pc);
-	printf("runtime.g_status=%d\nruntime.g_labels=%d\n", r->g_status, r->g_labels);
-	printf("runtime.m_curg=%d\n", r->m_curg);
-	printf("span.context=%d\nspan.parent=%d\nspan.name=%d\n", s->context, s->parent, s->name);
-	printf("span.start_time=%d\nspan.end_time=%d\n", s->start_time, s->end_time);
-	printf("span.status=%d\nspan.kind=%d\n", s->status, s->kind);
-	printf("span.context_trace_id=%d\nspan.context_span_id=%d\nspan.context_flags=%d\n",
-	       s->context_trace_id, s->context_span_id, s->context_flags);
-	printf("span.unsampled_context=%d\n", s->unsampled_context);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		printf("%s%s=%d\n", at, rows[i].name, rows[i].value);
+}
+
+/* What the built-in tables have for its versions, for a file whose types cannot be read. */
+static void print_tables(const struct gobinary_info *i)
+{
+	struct go_runtime_offsets r;
+	struct go_span_offsets s;
+
+	runtime_layout_find(NULL, 0, 0, i->go_version, &r);
+	span_layout_find(NULL, 0, 0, i->sdk_version, &s);
+	printf("table.source.runtime=%s\ntable.source.span=%s\n", sources[r.source],
+	       sources[s.source]);
+	print_offsets("table.", &r, &s);
+}
+
+static void print_types(const struct gobinary_info *i)
+{
+	printf("source.runtime=%s\nsource.span=%s\n", sources[i->runtime.source],
+	       sources[i->span.source]);
+	print_offsets("", &i->runtime, &i->span);
 	printf("span.type=%#" PRIx64 "\nspan.unsampled_type=%#" PRIx64 "\n", i->span_type,
 	       i->unsampled_type);
 }
@@ -135,7 +169,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	print_build(gobinary_get_info(b));
-	print_offsets(gobinary_get_info(b));
+	print_types(gobinary_get_info(b));
+	print_tables(gobinary_get_info(b));
 	print_itabs(gobinary_get_info(b));
 	print_places(gobinary_get_info(b));
 	getrusage(RUSAGE_SELF, &usage);

@@ -28,7 +28,7 @@ cp -R tests/targets/layout "$scratch/module"
 GOFLAGS=-buildvcs=false
 export GOFLAGS
 (cd "$scratch/module" && go build -o "$scratch/truth" ./truth)
-all_sites=runtime_trace,new_recording,with_value,newproc_runqput
+all_sites=runtime_trace,new_recording,with_value,newproc_runqput,start_ret
 failed=0
 
 # build FILE GO_BUILD_OPTION...
@@ -66,11 +66,16 @@ check()
 	"$scratch/truth" -twin "$twin" -need "$sites" "$file" <"$scratch/said" ||
 		wrong "$name: offsets or sites"
 	# The program's own reflection, and the word where g is said to be.
-	"$file" >"$scratch/reflected"
-	grep '^span\.' "$scratch/said" | diff - "$scratch/reflected" >&2 ||
-		wrong "$name: span offsets"
-	"$file" -tls "$(sed -n 's/^tls\.offset=//p' "$scratch/said")" >/dev/null ||
-		wrong "$name: place of g"
+	"$file" | sort >"$scratch/reflected"
+	grep '^span\.\|^itab\.' "$scratch/said" | sort | diff - "$scratch/reflected" >&2 ||
+		wrong "$name: span offsets or interface tables"
+	"$file" -tls "$(sed -n 's/^tls\.offset=//p' "$scratch/said")" \
+		-allgs "$(sed -n 's/^allgs=//p' "$scratch/said")" ||
+		wrong "$name: place of g or of all goroutines"
+	# The built-in tables, for files whose types cannot be read.
+	sed -n 's/^table\.\(runtime\|span\)/\1/p' "$scratch/said" >"$scratch/tables"
+	grep '^runtime\.\|^span\.[a-z_]*=[0-9]*$' "$scratch/said" | diff "$scratch/tables" - >&2 ||
+		wrong "$name: table"
 	expect source.runtime=rtypes source.span=rtypes file.sdk=1 "$@"
 	sed -n 's/^cost\.open_ms=/                           opened in ms: /p' "$scratch/said"
 }
@@ -136,6 +141,6 @@ build race -race
 check race race race $all_sites file.cgo=1
 # There Start calls trace.ContextWithSpan, which is inlined elsewhere.
 build plain -gcflags='all=-N -l'
-check 'not optimised' plain plain runtime_trace,new_recording,newproc_runqput
+check 'not optimised' plain plain runtime_trace,new_recording,newproc_runqput,start_ret
 for pair in $pairs; do check_pair "$pair"; done
 [ "$failed" = 0 ]

@@ -22,6 +22,11 @@ static void check(const struct gobinary_info *i, size_t size)
 	if (i->top_frame_count > sizeof(i->top_frames) / sizeof(*i->top_frames) ||
 	    i->text_start >= i->text_end)
 		abort();
+	if (i->itabs.span_count > GO_SPAN_ITABS_MAX ||
+	    i->itabs.context_count > GO_CONTEXT_ITABS_MAX ||
+	    (i->itabs.value_context && !i->itabs.context_count) ||
+	    (i->itabs.span_count && !i->span_type) || i->allgs & 7)
+		abort();
 	if (!memchr(i->go_version, 0, sizeof(i->go_version)) ||
 	    !memchr(i->build_id_go, 0, sizeof(i->build_id_go)))
 		abort();

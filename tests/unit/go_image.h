@@ -24,7 +24,10 @@
 #define GO_IMAGE_MODULE	   0x403000ull
 #define GO_IMAGE_DYNAMIC   0x403200ull
 #define GO_IMAGE_RELA	   0x403280ull
-#define GO_IMAGE_END	   0x404000ull
+#define GO_IMAGE_ITABS	   0x404800ull
+#define GO_IMAGE_LINKS	   0x404c00ull /* addresses of interface tables */
+#define GO_IMAGE_VARIABLES 0x405000ull
+#define GO_IMAGE_END	   0x405800ull
 
 #define GO_MAGIC_1_2  0xfffffffbu
 #define GO_MAGIC_1_16 0xfffffffau
@@ -53,6 +56,8 @@ struct go_image {
 	uint64_t types;	   /* what name offsets count from */
 	uint64_t types_at; /* next free byte of the types */
 	uint64_t relocations;
+	uint64_t itabs_at; /* next free byte of the interface tables */
+	size_t itab_count;
 	size_t name_count;
 	struct {
 		const char *text;
@@ -102,6 +107,7 @@ static inline void go_image_put_pointer(struct go_image *m, uint64_t address, ui
 #else
 	r.r_info = ELF64_R_INFO(0, R_X86_64_RELATIVE);
 #endif
+	GO_IMAGE_CHECK(GO_IMAGE_RELA + (m->relocations + 1) * sizeof(r) <= GO_IMAGE_ITABS);
 	go_image_put(m, GO_IMAGE_RELA + m->relocations++ * sizeof(r), &r, sizeof(r));
 }
 
@@ -138,6 +144,7 @@ static inline void go_image_open(struct go_image *m, bool pie)
 	m->types = GO_IMAGE_DATA;
 	m->types_at = GO_IMAGE_DATA + 8;
 	m->text_at = GO_IMAGE_TEXT;
+	m->itabs_at = GO_IMAGE_ITABS;
 #if defined(__aarch64__)
 	e.e_machine = EM_AARCH64;
 #else
@@ -222,7 +229,7 @@ static inline uint64_t go_image_add_struct(struct go_image *m, const char *star_
 {
 	uint64_t name = star_name ? go_image_add_name(m, star_name, old) : 0;
 	uint64_t path = package ? go_image_add_name(m, package, old) : 0;
-	uint64_t names[32], at, array;
+	uint64_t names[32] = {0}, at, array;
 
 	GO_IMAGE_CHECK(count <= 32);
 	for (size_t i = 0; i < count; i++)
@@ -246,6 +253,34 @@ static inline uint64_t go_image_add_struct(struct go_image *m, const char *star_
 		*pointer = go_image_add_type(m, 22 | 1 << 5, 0, name, 8, 56);
 		go_image_put_pointer(m, *pointer + 48, at);
 	}
+	return at;
+}
+
+/* A named interface of so many methods, which are not described. */
+static inline uint64_t go_image_add_interface(struct go_image *m, const char *star_name,
+					      const char *package, uint64_t methods)
+{
+	uint64_t name = go_image_add_name(m, star_name, false);
+	uint64_t path = go_image_add_name(m, package, false);
+	uint64_t at = go_image_add_type(m, 20, 7, name, 16, 96);
+
+	go_image_put64(m, at + 64, methods);
+	go_image_put64(m, at + 72, methods);
+	go_image_put32(m, at + 80, (uint32_t)(path - m->types));
+	return at;
+}
+
+/* Tables lie one behind the other; their addresses in a list of their own. */
+static inline uint64_t go_image_add_itab(struct go_image *m, uint64_t interface, uint64_t type,
+					 uint64_t methods)
+{
+	uint64_t at = m->itabs_at, link = GO_IMAGE_LINKS + 8 * m->itab_count++;
+
+	m->itabs_at += 24 + 8 * (methods ? methods : 1);
+	GO_IMAGE_CHECK(m->itabs_at <= GO_IMAGE_LINKS && link < GO_IMAGE_VARIABLES);
+	go_image_put_pointer(m, at, interface);
+	go_image_put_pointer(m, at + 8, type);
+	go_image_put_pointer(m, link, at);
 	return at;
 }
 
@@ -310,9 +345,14 @@ static inline void go_image_put_module(struct go_image *m)
 				     GO_IMAGE_PCLNTAB + regions[i]);
 	go_image_put_pointer(m, GO_IMAGE_MODULE + 8 * 22, GO_IMAGE_TEXT);
 	go_image_put_pointer(m, GO_IMAGE_MODULE + 8 * 23, m->text_at);
+	go_image_put_pointer(m, GO_IMAGE_MODULE + 8 * 26, GO_IMAGE_VARIABLES);
+	go_image_put_pointer(m, GO_IMAGE_MODULE + 8 * 29, GO_IMAGE_END);
 	go_image_put_pointer(m, GO_IMAGE_MODULE + 8 * 37, GO_IMAGE_DATA);
 	go_image_put_pointer(m, GO_IMAGE_MODULE + 8 * 38, GO_IMAGE_TYPES_END);
 	go_image_put_pointer(m, GO_IMAGE_MODULE + 8 * 39, GO_IMAGE_DATA);
+	go_image_put_pointer(m, GO_IMAGE_MODULE + 8 * 47, GO_IMAGE_LINKS);
+	go_image_put64(m, GO_IMAGE_MODULE + 8 * 48, m->itab_count);
+	go_image_put64(m, GO_IMAGE_MODULE + 8 * 49, m->itab_count);
 	if (m->pie)
 		go_image_put_dynamic(m);
 }

@@ -57,16 +57,25 @@ static void check_program(const struct go_program *p, const struct gobinary_info
 	assert_true(i->stripped);
 	assert_int_equal(i->pie, p->image.pie);
 	assert_true(i->has_sdk);
-	assert_int_equal(i->span_type, p->span_pointer);
+	assert_int_equal(i->span_type, p->types.span_pointer);
 	assert_int_equal(i->runtime.source, GO_OFFSETS_RTYPES);
 	assert_int_equal(i->runtime.g_goid, 240);
 	assert_int_equal(i->runtime.m_curg, 208);
 	assert_int_equal(i->span.source, GO_OFFSETS_RTYPES);
 	assert_int_equal(i->span.context, 208);
+	assert_int_equal(i->span.unsampled_context, 40);
+	assert_int_equal(i->unsampled_type, p->types.unsampled);
+	assert_int_equal(i->allgs, GO_PROGRAM_ALLGS);
+	assert_int_equal(i->itabs.span_count, 1);
+	assert_int_equal(i->itabs.span[0], p->span_itab);
+	assert_int_equal(i->itabs.context_count, 1);
+	assert_int_equal(i->itabs.context[0], p->value_itab);
+	assert_int_equal(i->itabs.value_context, p->value_itab);
 	check_site(&i->probes[GO_PROBE_RUNTIME_TRACE], p->runtime_trace_site, true);
 	check_site(&i->probes[GO_PROBE_NEW_RECORDING], p->new_recording_site, true);
 	check_site(&i->probes[GO_PROBE_WITH_VALUE], p->with_value_site, false);
 	check_site(&i->probes[GO_PROBE_NEWPROC_RUNQPUT], p->runqput_site, false);
+	check_site(&i->probes[GO_PROBE_TRACER_START_RET], p->start_return_site, false);
 	assert_true(i->tls_known);
 	assert_int_equal(i->tls_offset, GO_PROGRAM_TLS);
 	/* The assembly function, not the wrapper of that name before it. */
@@ -122,6 +131,11 @@ static void test_without_types(void **state)
 	assert_int_equal(program_open(&p.image, &o), 0);
 	assert_true(o.info->has_sdk);
 	assert_int_equal(o.info->span_type, 0);
+	assert_int_equal(o.info->unsampled_type, 0);
+	assert_int_equal(o.info->itabs.span_count, 0);
+	assert_int_equal(o.info->itabs.context_count, 0);
+	assert_int_equal(o.info->itabs.value_context, 0);
+	assert_int_equal(o.info->allgs, GO_PROGRAM_ALLGS);
 	assert_int_equal(o.info->span.source, GO_OFFSETS_NEWEST);
 	assert_int_equal(o.info->span.context, 192);
 	assert_int_equal(o.info->runtime.source, GO_OFFSETS_NEWEST);

@@ -16,6 +16,7 @@
 #define TEXT	(GO_IMAGE_TEXT)
 #define TYPES	(GO_IMAGE_DATA)
 #define WORD(n) (GO_IMAGE_MODULE + 8 * (n))
+#define LINKS	(GO_IMAGE_LINKS)
 
 static void put_header(struct go_image *m, uint32_t magic)
 {
@@ -36,6 +37,15 @@ static void put_text(struct go_image *m, size_t at)
 {
 	go_image_put_pointer(m, WORD(at), TEXT);
 	go_image_put_pointer(m, WORD(at + 1), TEXT + 0x800);
+	go_image_put_pointer(m, WORD(at + 4), GO_IMAGE_VARIABLES);	   /* data */
+	go_image_put_pointer(m, WORD(at + 7), GO_IMAGE_VARIABLES + 0x400); /* end of bss */
+}
+
+static void put_slice(struct go_image *m, size_t at, uint64_t pointer, uint64_t count)
+{
+	go_image_put_pointer(m, WORD(at), pointer);
+	go_image_put64(m, WORD(at + 1), count);
+	go_image_put64(m, WORD(at + 2), count);
 }
 
 static int find(struct go_image *m, struct moduledata *out)
@@ -64,11 +74,13 @@ static void check_places(const struct moduledata *d)
 	assert_int_equal(d->etext, TEXT + 0x800);
 	assert_int_equal(d->types, TYPES);
 	assert_int_equal(d->etypes, TYPES + 0x900);
+	assert_int_equal(d->data, GO_IMAGE_VARIABLES);
+	assert_int_equal(d->ebss, GO_IMAGE_VARIABLES + 0x400);
 }
 
 struct row {
 	uint32_t magic;
-	size_t text, types, gofunc;
+	size_t text, types, gofunc, sections, links;
 	bool pie;
 };
 
@@ -89,27 +101,56 @@ static void check_row(const struct row *r)
 	put_text(&m, r->text);
 	go_image_put_pointer(&m, WORD(r->types), TYPES);
 	go_image_put_pointer(&m, WORD(r->types + 1), TYPES + 0x900);
+	if (r->sections == 42)
+		go_image_put_pointer(&m, WORD(41), GO_IMAGE_PCLNTAB + 0xf00); /* epclntab */
 	if (r->gofunc) {
 		go_image_put_pointer(&m, WORD(r->gofunc - 1), TYPES - 0x100); /* rodata */
 		go_image_put_pointer(&m, WORD(r->gofunc), GO_IMAGE_PCLNTAB + 0xa00);
 	}
+	put_slice(&m, r->sections, TYPES - 0x80, 3);   /* textsectmap */
+	put_slice(&m, r->links - 3, LINKS + 0x100, 5); /* typelinks */
+	put_slice(&m, r->links, LINKS, 7);
 	assert_int_equal(find(&m, &d), 0);
 	check_places(&d);
 	assert_int_equal(d.gofunc, r->gofunc ? GO_IMAGE_PCLNTAB + 0xa00 : 0);
+	assert_int_equal(d.itab_links, LINKS);
+	assert_int_equal(d.itab_link_count, 7);
+	assert_int_equal(d.itabs, 0);
+	assert_int_equal(d.itabs_end, 0);
+	/* A slice whose length is not its capacity is none: the layout is another. */
+	go_image_put64(&m, WORD(r->links + 2), 8);
+	assert_int_equal(find(&m, &d), 0);
+	check_places(&d);
+	assert_int_equal(d.itab_links, 0);
+	assert_int_equal(d.itab_link_count, 0);
 }
 
 static void test_every_layout(void **state)
 {
 	const struct row rows[] = {
-		{GO_MAGIC_1_2, 12, 25, 0, false},   /* 1.15 */
-		{GO_MAGIC_1_16, 22, 35, 0, false},  /* 1.16, 1.17 */
-		{GO_MAGIC_1_18, 22, 35, 38, false}, /* 1.18, 1.19 */
-		{GO_MAGIC_1_20, 22, 37, 40, false}, /* 1.20 to 1.26 */
-		{GO_MAGIC_1_18, 22, 35, 38, true},  {GO_MAGIC_1_20, 22, 37, 40, true},
+		{GO_MAGIC_1_2, 12, 25, 0, 27, 33, false},   /* 1.15 */
+		{GO_MAGIC_1_16, 22, 35, 0, 37, 43, false},  /* 1.16, 1.17 */
+		{GO_MAGIC_1_18, 22, 35, 38, 39, 45, false}, /* 1.18, 1.19 */
+		{GO_MAGIC_1_20, 22, 37, 40, 41, 47, false}, /* 1.20 to 1.25 */
+		{GO_MAGIC_1_20, 22, 37, 40, 42, 48, false}, /* 1.26 */
+		{GO_MAGIC_1_18, 22, 35, 38, 39, 45, true},
+		{GO_MAGIC_1_20, 22, 37, 40, 41, 47, true},
+		{GO_MAGIC_1_20, 22, 37, 40, 42, 48, true},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		check_row(&rows[i]);
+}
+
+/* The rest stays as it is. */
+static void check_without_itabs(struct go_image *m)
+{
+	struct moduledata d;
+
+	assert_int_equal(find(m, &d), 0);
+	check_places(&d);
+	assert_int_equal(d.itabs, 0);
+	assert_int_equal(d.itabs_end, 0);
 }
 
 static void test_go_1_27(void **state)
@@ -131,6 +172,17 @@ static void test_go_1_27(void **state)
 		assert_int_equal(find(&m, &d), 0);
 		check_places(&d);
 		assert_int_equal(d.gofunc, GO_IMAGE_PCLNTAB + 0xa00);
+		assert_int_equal(d.itabs, TYPES + 0x780);
+		assert_int_equal(d.itabs_end, TYPES + 0x7e0);
+		assert_int_equal(d.itab_link_count, 0);
+		/* Tables that would end past the types. */
+		go_image_put64(&m, WORD(41), 0x181);
+		check_without_itabs(&m);
+		go_image_put64(&m, WORD(41), UINT64_MAX);
+		check_without_itabs(&m);
+		go_image_put64(&m, WORD(40), 0x901);
+		go_image_put64(&m, WORD(41), 0);
+		check_without_itabs(&m);
 	}
 }
 

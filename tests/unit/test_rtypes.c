@@ -154,6 +154,146 @@ static void test_piece_borders(void **state)
 	free(file);
 }
 
+/* A structure and an interface of one name: the query says which. */
+static void test_interface(void **state)
+{
+	static struct go_image m;
+
+	for (int pie = 0; pie < 2; pie++) {
+		struct rtype_query q[] = {
+			{.name = "context.Context", .package = "context", .interface = true},
+			{.name = "context.Context", .package = "context"},
+			{.name = "trace.Span", .package = SDK}};
+		uint64_t interface, structure;
+		char name[32];
+		struct opened o;
+
+		go_image_open(&m, pie);
+		go_image_add_interface(&m, "*context.Context", "golang.org/x/net/context", 4);
+		interface = go_image_add_interface(&m, "*context.Context", "context", 4);
+		structure = go_image_add_struct(&m, "*context.Context", "context", 8, NULL, 0, 0,
+						false, NULL);
+		go_image_add_interface(&m, "*trace.Span", SDK, 9);
+		image_open(&m, &o);
+		assert_int_equal(rtypes_find(o.image, &o.module, q, 3), 0);
+		assert_int_equal(q[0].type, interface);
+		assert_int_equal(q[1].type, structure);
+		assert_int_equal(q[2].type, 0);
+		assert_int_equal(rtypes_get_name(o.image, &o.module, interface, name, sizeof(name)),
+				 0);
+		assert_string_equal(name, "*context.Context");
+		assert_int_equal(rtypes_get_name(o.image, &o.module, interface, name, 16), -EINVAL);
+		assert_int_equal(rtypes_get_name(o.image, &o.module, 8, name, sizeof(name)),
+				 -ERANGE);
+		image_close(&o);
+	}
+}
+
+/*
+ * Up to Go 1.18 the word of a field is twice its offset, which a small structure does not show by
+ * where its last field begins, but by where it ends.
+ */
+static void test_small_structure(void **state)
+{
+	static struct go_image m;
+	const struct go_image_field inner[] = {{"id", 0, 0}, {"code", 0, 60}};
+
+	for (unsigned int shift = 0; shift < 2; shift++) {
+		uint64_t inner_type, type;
+		struct opened o;
+		uint16_t offset;
+
+		go_image_open(&m, false);
+		inner_type = go_image_add_struct(&m, NULL, NULL, 64, inner, 2, shift, false, NULL);
+		const struct go_image_field outer[] = {{"tracer", 0, 0}, {"sc", inner_type, 8}};
+
+		type = go_image_add_struct(&m, NULL, NULL, 72, outer, 2, shift, false, NULL);
+		image_open(&m, &o);
+		assert_int_equal(rtypes_find_field(o.image, type, "sc", &offset, NULL), 0);
+		assert_int_equal(offset, 8);
+		assert_int_equal(rtypes_find_nested(o.image, type, "sc", "code", &offset), 0);
+		assert_int_equal(offset, 68);
+		assert_int_equal(rtypes_find_nested(o.image, type, "sc", "no", &offset), -ENOENT);
+		assert_int_equal(rtypes_find_nested(o.image, type, "no", "code", &offset), -ENOENT);
+		assert_int_equal(rtypes_find_nested(o.image, type, "tracer", "id", &offset),
+				 -EINVAL);
+		image_close(&o);
+	}
+}
+
+/* Offsets that fit each by itself, but not together. */
+static void test_nested_too_far(void **state)
+{
+	static struct go_image m;
+	const struct go_image_field inner[] = {{"id", 0, 65000}};
+	uint64_t inner_type, type;
+	struct opened o;
+	uint16_t offset = 1;
+
+	go_image_open(&m, false);
+	inner_type = go_image_add_struct(&m, NULL, NULL, 65001, inner, 1, 0, false, NULL);
+	const struct go_image_field outer[] = {{"far", inner_type, 600}};
+
+	type = go_image_add_struct(&m, NULL, NULL, 1u << 20, outer, 1, 0, false, NULL);
+	image_open(&m, &o);
+	assert_int_equal(rtypes_find_nested(o.image, type, "far", "id", &offset), -EINVAL);
+	assert_int_equal(offset, 1);
+	image_close(&o);
+}
+
+static uint64_t add_context(struct go_image *m, const char *package, uint64_t first,
+			    unsigned int shift, uint64_t *pointer)
+{
+	/* Go 1.18's field word has the embedding's bit: shifted, the offset stays 0. */
+	const struct go_image_field fields[] = {{"Context", first, 0}, {"mu", 0, 16}};
+	uint64_t type = go_image_add_struct(m, "*context.someCtx", package, 48, fields, 2, shift,
+					    false, pointer);
+	uint64_t array = type - 2 * 24;
+
+	go_image_put64(m, array + 16, shift);
+	return type;
+}
+
+static void test_begins_with(void **state)
+{
+	static struct go_image m;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		uint64_t interface, type, pointer, outer, foreign, by_pointer, itself, behind;
+		const struct moduledata *module;
+		struct elf_image *image;
+		struct opened o;
+
+		go_image_open(&m, i & 1);
+		interface = go_image_add_interface(&m, "*context.Context", "context", 4);
+		type = add_context(&m, "context", interface, i >> 1, &pointer);
+		outer = add_context(&m, "context", type, i >> 1, NULL);
+		foreign = add_context(&m, "net", interface, i >> 1, NULL);
+		by_pointer = add_context(&m, "context", pointer, i >> 1, NULL);
+		itself = add_context(&m, "context", 0, i >> 1, NULL);
+		go_image_put_pointer(&m, itself - 2 * 24 + 8, itself);
+		const struct go_image_field late[] = {{"Context", interface, 8}};
+
+		behind = go_image_add_struct(&m, "*context.late", "context", 24, late, 1, i >> 1,
+					     false, NULL);
+		image_open(&m, &o);
+		image = o.image;
+		module = &o.module;
+		assert_true(rtypes_begins_with(image, module, type, "context", interface));
+		assert_true(rtypes_begins_with(image, module, pointer, "context", interface));
+		assert_true(rtypes_begins_with(image, module, outer, "context", interface));
+		assert_false(rtypes_begins_with(image, module, foreign, "context", interface));
+		assert_false(rtypes_begins_with(image, module, by_pointer, "context", interface));
+		assert_false(rtypes_begins_with(image, module, itself, "context", interface));
+		assert_false(rtypes_begins_with(image, module, behind, "context", interface));
+		assert_false(rtypes_begins_with(image, module, interface, "context", interface));
+		assert_false(rtypes_begins_with(image, module, 8, "context", interface));
+		assert_false(rtypes_begins_with(image, module, GO_IMAGE_TYPES_END - 8, "context",
+						interface));
+		image_close(&o);
+	}
+}
+
 static void test_malformed(void **state)
 {
 	static struct go_image m;
@@ -188,6 +328,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_struct_by_name),	   cmocka_unit_test(test_vendored),
 		cmocka_unit_test(test_only_pointer_named), cmocka_unit_test(test_piece_borders),
+		cmocka_unit_test(test_interface),	   cmocka_unit_test(test_small_structure),
+		cmocka_unit_test(test_nested_too_far),	   cmocka_unit_test(test_begins_with),
 		cmocka_unit_test(test_malformed),
 	};
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Layout is a service that prints, by reflection, where the SDK's span keeps its fields, and
-// checks the thread-local offset of g that it is given.
+// Layout is a service that prints, by reflection, where the SDK's spans keep their fields, and the
+// interface tables of its own values; and checks the places of g and of all goroutines that it is
+// given.
 package main
 
 import (
@@ -20,14 +21,20 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
+func fail(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "layout:", err)
+		os.Exit(1)
+	}
+}
+
 // field prints where a field lies, given by its names from the outside in.
 func field(t reflect.Type, key string, names ...string) {
 	var offset uintptr
 	for _, name := range names {
 		f, ok := t.FieldByName(name)
 		if !ok {
-			fmt.Fprintf(os.Stderr, "layout: %v has no field %s\n", t, name)
-			os.Exit(1)
+			fail(fmt.Errorf("%v has no field %s", t, name))
 		}
 		offset += f.Offset
 		t = f.Type
@@ -35,9 +42,18 @@ func field(t reflect.Type, key string, names ...string) {
 	fmt.Printf("span.%s=%d\n", key, offset)
 }
 
-// typeWord is the address of the type that an empty interface holds: its first word.
-func typeWord(value interface{}) uintptr { // "any" is newer than Go 1.17
-	return (*[2]uintptr)(unsafe.Pointer(&value))[0]
+// words are those of an interface: of an empty one the type comes first, of others the table.
+type words struct {
+	first uintptr
+	data  unsafe.Pointer
+}
+
+func emptyWords(value interface{}) words { // "any" is newer than Go 1.17
+	return *(*words)(unsafe.Pointer(&value))
+}
+
+func contextWords(ctx context.Context) words {
+	return *(*words)(unsafe.Pointer(&ctx))
 }
 
 // loadBias is what a position-independent executable's addresses are moved by.
@@ -73,19 +89,11 @@ func loadBias() (uintptr, error) {
 	return 0, errors.New("not in its own maps")
 }
 
-func main() {
-	tls := flag.Int("tls", 0, "check this offset of g from the thread pointer")
-	flag.Parse()
-	if *tls != 0 {
-		if err := checkTLS(*tls); err != nil {
-			fmt.Fprintln(os.Stderr, "layout:", err)
-			os.Exit(1)
-		}
-		fmt.Println("tls=right")
-		return
-	}
+func printSpans(bias uintptr) {
 	provider := sdk.NewTracerProvider(sdk.WithSampler(sdk.AlwaysSample()))
+	never := sdk.NewTracerProvider(sdk.WithSampler(sdk.NeverSample()))
 	_, span := provider.Tracer("layout").Start(context.Background(), "span")
+	_, unsampled := never.Tracer("layout").Start(context.Background(), "span")
 	recording := reflect.TypeOf(span).Elem()
 	field(recording, "context", "spanContext")
 	field(recording, "parent", "parent")
@@ -98,15 +106,43 @@ func main() {
 	field(spanContext, "context_trace_id", "traceID")
 	field(spanContext, "context_span_id", "spanID")
 	field(spanContext, "context_flags", "traceFlags")
-	never := sdk.NewTracerProvider(sdk.WithSampler(sdk.NeverSample()))
-	_, unsampled := never.Tracer("layout").Start(context.Background(), "span")
 	field(reflect.TypeOf(unsampled), "unsampled_context", "sc")
-	bias, err := loadBias()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "layout:", err)
-		os.Exit(1)
-	}
-	fmt.Printf("span.type=%#x\n", typeWord(span)-bias)
-	fmt.Printf("span.unsampled_type=%#x\n", typeWord(unsampled)-bias)
+	fmt.Printf("span.type=%#x\n", emptyWords(span).first-bias)
+	fmt.Printf("span.unsampled_type=%#x\n", emptyWords(unsampled).first-bias)
+	fmt.Printf("itab.span=%#x\n", (*words)(unsafe.Pointer(&span)).first-bias)
 	span.End()
+}
+
+// printContexts prints the tables of contexts that begin with what they were made from.
+func printContexts(bias uintptr) {
+	for _, c := range contexts() {
+		made := contextWords(c.made)
+		if *(*words)(made.data) != contextWords(c.from) {
+			continue
+		}
+		fmt.Printf("itab.context=%#x\n", made.first-bias)
+		if reflect.TypeOf(c.made).String() == "*context.valueCtx" {
+			fmt.Printf("itab.value=%#x\n", made.first-bias)
+		}
+	}
+}
+
+func main() {
+	tls := flag.Int("tls", 0, "check this offset of g from the thread pointer")
+	all := flag.String("allgs", "", "check this address of the slice of all goroutines")
+	flag.Parse()
+	bias, err := loadBias()
+	fail(err)
+	if *tls != 0 {
+		fail(checkTLS(*tls))
+	}
+	if *all != "" {
+		address, err := strconv.ParseUint(*all, 0, 64)
+		fail(err)
+		fail(checkAll(uintptr(address) + bias))
+	}
+	if *tls == 0 && *all == "" {
+		printSpans(bias)
+		printContexts(bias)
+	}
 }

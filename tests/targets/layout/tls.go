@@ -24,3 +24,18 @@ func checkTLS(offset int) error {
 	}
 	return nil
 }
+
+// checkAll looks for the running goroutine and for as many as there are in a slice at an address.
+func checkAll(address uintptr) error {
+	all := **(**[]uintptr)(unsafe.Pointer(&address))
+	if len(all) < runtime.NumGoroutine() || len(all) > cap(all) {
+		return fmt.Errorf("%#x: length %d, capacity %d, but %d goroutines run", address,
+			len(all), cap(all), runtime.NumGoroutine())
+	}
+	for _, g := range all {
+		if g == getg() {
+			return nil
+		}
+	}
+	return fmt.Errorf("%#x: this goroutine is not in it", address)
+}

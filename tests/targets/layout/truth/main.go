@@ -14,28 +14,34 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sort"
 	"strings"
 )
 
 // Offsets by name: structure, then fields from the outside in.
 var offsets = map[string][]string{
-	"runtime.g_m":           {"runtime.g", "m"},
-	"runtime.g_goid":        {"runtime.g", "goid"},
-	"runtime.g_stack_hi":    {"runtime.g", "stack", "hi"},
-	"runtime.g_status":      {"runtime.g", "atomicstatus"},
-	"runtime.g_labels":      {"runtime.g", "labels"},
-	"runtime.g_sched_sp":    {"runtime.g", "sched", "sp"},
-	"runtime.g_sched_pc":    {"runtime.g", "sched", "pc"},
-	"runtime.g_sched_bp":    {"runtime.g", "sched", "bp"},
-	"runtime.g_syscall_sp":  {"runtime.g", "syscallsp"},
-	"runtime.g_syscall_pc":  {"runtime.g", "syscallpc"},
-	"runtime.m_curg":        {"runtime.m", "curg"},
-	"span.context":          {sdk + "recordingSpan", "spanContext"},
-	"span.end_time":         {sdk + "recordingSpan", "endTime"},
-	"span.name":             {sdk + "recordingSpan", "name"},
-	"span.context_trace_id": {otel + "SpanContext", "traceID"},
-	"span.context_span_id":  {otel + "SpanContext", "spanID"},
-	"span.context_flags":    {otel + "SpanContext", "traceFlags"},
+	"runtime.g_m":            {"runtime.g", "m"},
+	"runtime.g_goid":         {"runtime.g", "goid"},
+	"runtime.g_stack_hi":     {"runtime.g", "stack", "hi"},
+	"runtime.g_status":       {"runtime.g", "atomicstatus"},
+	"runtime.g_labels":       {"runtime.g", "labels"},
+	"runtime.g_sched_sp":     {"runtime.g", "sched", "sp"},
+	"runtime.g_sched_pc":     {"runtime.g", "sched", "pc"},
+	"runtime.g_sched_bp":     {"runtime.g", "sched", "bp"},
+	"runtime.g_syscall_sp":   {"runtime.g", "syscallsp"},
+	"runtime.g_syscall_pc":   {"runtime.g", "syscallpc"},
+	"runtime.m_curg":         {"runtime.m", "curg"},
+	"span.context":           {sdk + "recordingSpan", "spanContext"},
+	"span.end_time":          {sdk + "recordingSpan", "endTime"},
+	"span.name":              {sdk + "recordingSpan", "name"},
+	"span.parent":            {sdk + "recordingSpan", "parent"},
+	"span.start_time":        {sdk + "recordingSpan", "startTime"},
+	"span.status":            {sdk + "recordingSpan", "status", "Code"},
+	"span.kind":              {sdk + "recordingSpan", "spanKind"},
+	"span.unsampled_context": {sdk + "nonRecordingSpan", "sc"},
+	"span.context_trace_id":  {otel + "SpanContext", "traceID"},
+	"span.context_span_id":   {otel + "SpanContext", "spanID"},
+	"span.context_flags":     {otel + "SpanContext", "traceFlags"},
 }
 
 const (
@@ -43,19 +49,23 @@ const (
 	otel = "go.opentelemetry.io/otel/trace."
 )
 
-// Probe sites: the function each lies in, and whom it calls; "" is the prologue's branch.
+// Probe sites: the function each lies in, and whom it calls; "" is the prologue's branch,
+// "ret" the return.
 var probes = map[string][2]string{
 	"probe.runtime_trace":   {sdk + "(*recordingSpan).runtimeTrace", ""},
 	"probe.new_recording":   {sdk + "(*tracer).newRecordingSpan", ""},
 	"probe.with_value":      {sdk + "(*tracer).Start", "context.WithValue"},
 	"probe.newproc_runqput": {"runtime.newproc.func1", "runtime.runqput"},
+	"probe.start_ret":       {sdk + "(*tracer).Start", "ret"},
 }
 
 type checker struct {
 	file           *elf.File
 	raw            io.ReaderAt
 	symbols        map[string]elf.Symbol
+	structures     map[string]*dwarf.StructType
 	said           map[string]string
+	itabs          map[string][]string // of each kind, those said
 	checked, wrong int
 }
 
@@ -80,7 +90,8 @@ func structures(file *elf.File) (map[string]*dwarf.StructType, error) {
 		}
 		name, _ := entry.Val(dwarf.AttrName).(string)
 		if entry.Tag != dwarf.TagStructType || (name != "runtime.g" && name != "runtime.m" &&
-			name != sdk+"recordingSpan" && name != otel+"SpanContext") {
+			name != sdk+"recordingSpan" && name != sdk+"nonRecordingSpan" &&
+			name != otel+"SpanContext" && !strings.HasPrefix(name, "context.")) {
 			continue
 		}
 		t, err := data.Type(entry.Offset)
@@ -116,11 +127,26 @@ func offsetOf(t dwarf.Type, path []string) (int64, error) {
 	return 0, fmt.Errorf("%v has no %s", s.StructName, path[0])
 }
 
+// derived tells whether a type of package context begins with the context it was made from.
+func (c *checker) derived(name string) bool {
+	s := c.structures[name]
+	if s == nil {
+		// The linker drops the DWARF of types that no function's variables have.
+		return name == "context.withoutCancelCtx"
+	}
+	if len(s.Field) == 0 {
+		return false
+	}
+	first := s.Field[0].Type.String()
+	return first == "context.Context" || c.derived(strings.TrimPrefix(first, "struct "))
+}
+
 func (c *checker) checkOffsets(withSpans bool) error {
 	found, err := structures(c.file)
 	if err != nil {
 		return err
 	}
+	c.structures = found
 	for key, path := range offsets {
 		if found[path[0]] == nil {
 			if !withSpans && strings.HasPrefix(key, "span.") {
@@ -145,6 +171,13 @@ func (c *checker) isBranch(code []byte, distance uint64) bool {
 	}
 	return (code[0] == 0x76 || code[0] == 0x0f && code[1] == 0x86) &&
 		(distance == 4 || distance == 9 || distance == 12)
+}
+
+func (c *checker) isReturn(code []byte) bool {
+	if c.file.Machine == elf.EM_AARCH64 {
+		return binary.LittleEndian.Uint32(code) == 0xd65f03c0
+	}
+	return code[0] == 0xc3
 }
 
 // calls returns whom the direct call at an address calls, 0 for any other instruction.
@@ -181,7 +214,11 @@ func (c *checker) checkProbe(key string, line string) error {
 	if callee == "" && kind == "branch" && c.isBranch(code, address-function.Value) {
 		return nil
 	}
-	if callee != "" && kind == "plain" && c.calls(code, address) == c.symbols[callee].Value {
+	if callee == "ret" && kind == "plain" && c.isReturn(code) {
+		return nil
+	}
+	target, named := c.symbols[callee]
+	if named && kind == "plain" && c.calls(code, address) == target.Value {
 		return nil
 	}
 	return fmt.Errorf("%s: unexpected instruction % x", key, code)
@@ -204,12 +241,51 @@ func (c *checker) checkRanges() {
 	}
 }
 
+// checkItabs compares with the symbols of the tables; from Go 1.27 they have none.
+func (c *checker) checkItabs() {
+	want := map[string][]string{}
+	named := false
+	for name, symbol := range c.symbols {
+		// go.itab up to Go 1.19
+		if !strings.HasPrefix(name, "go:itab.") && !strings.HasPrefix(name, "go.itab.") {
+			continue
+		}
+		named = true
+		t, i, _ := strings.Cut(name[len("go:itab."):], ",")
+		address := fmt.Sprintf("%#x", symbol.Value)
+		if t == "*"+sdk+"recordingSpan" {
+			want["itab.span"] = append(want["itab.span"], address)
+		}
+		if i == "context.Context" && c.derived(strings.TrimPrefix(t, "*")) {
+			want["itab.context"] = append(want["itab.context"], address)
+		}
+		if name[len("go:itab."):] == "*context.valueCtx,context.Context" {
+			want["itab.value"] = append(want["itab.value"], address)
+		}
+	}
+	if !named {
+		return
+	}
+	for _, key := range []string{"itab.span", "itab.context", "itab.value"} {
+		said := c.itabs[key]
+		sort.Strings(said)
+		sort.Strings(want[key])
+		c.checked += len(want[key])
+		if strings.Join(said, " ") != strings.Join(want[key], " ") {
+			c.wrong++
+			fmt.Printf("%s: said %v, is %v\n", key, said, want[key])
+		}
+	}
+}
+
 func (c *checker) run(need []string) error {
 	_, spans := c.symbols[probes["probe.runtime_trace"][0]]
 	if err := c.checkOffsets(spans); err != nil {
 		return err
 	}
 	c.checkRanges()
+	c.checkItabs()
+	c.expect("allgs", fmt.Sprintf("%#x", c.symbols["runtime.allgs"].Value))
 	cgo := "0"
 	if s, ok := c.symbols["runtime.iscgo"]; ok {
 		value := make([]byte, 1)
@@ -254,13 +330,17 @@ func open(path, twin string) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{file: file, raw: raw, symbols: map[string]elf.Symbol{}, said: map[string]string{}}
+	c := &checker{file: file, raw: raw, symbols: map[string]elf.Symbol{}, said: map[string]string{},
+		itabs: map[string][]string{}}
 	for _, s := range symbols {
 		c.symbols[s.Name] = s
 	}
 	for scanner := bufio.NewScanner(os.Stdin); scanner.Scan(); {
 		key, value, _ := strings.Cut(scanner.Text(), "=")
 		c.said[key] = value
+		if strings.HasPrefix(key, "itab.") {
+			c.itabs[key] = append(c.itabs[key], value)
+		}
 	}
 	return c, nil
 }
