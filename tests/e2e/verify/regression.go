@@ -58,10 +58,10 @@ func regress(known *truth, t *tally, from, to int64, period float64) line {
 				began = known.spans[w.Span].Start[0]
 			}
 			switch {
-			case w.Begin < from || w.Finish > to:
-			case began < from:
+			case w.Begin < t.first || w.Finish > to:
+			case began < from && w.Span != "":
 				t.perKind[w.Kind].olderCPU += w.CPU
-			default:
+			case began >= from:
 				t.perKind[w.Kind].cpu += w.CPU
 			}
 		}

@@ -144,8 +144,10 @@ func printKinds(list *checklist, known *truth, t *tally, period float64) {
 	fmt.Printf("  in spans older than the attach:\n")
 	for i := range known.Kinds {
 		if k := &t.perKind[i]; k.older.total() > 0 {
-			fmt.Printf("  %-22s %8d %8s %6d %8d\n", known.Kinds[i].Name, k.older.total(),
-				percent(k.older.right, k.older.total()), k.older.wrong, k.older.untagged)
+			count := k.older.total()
+			fmt.Printf("  %-22s %8d %8s %6d %8d %26.3f\n", known.Kinds[i].Name, count,
+				percent(k.older.right, count), k.older.wrong, k.older.untagged,
+				float64(count)*period/float64(max(k.olderCPU, 1)))
 		}
 	}
 }
