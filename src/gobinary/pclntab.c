@@ -184,22 +184,31 @@ void pclntab_begin(struct pclntab *t)
 	t->stack_budget_bytes = PCLNTAB_STACK_BYTES;
 }
 
+uint64_t pclntab_grant_budget(struct pclntab *t)
+{
+	t->budget_bytes = t->stack_budget_bytes < PCLNTAB_DECODE_BYTES ? t->stack_budget_bytes
+								       : PCLNTAB_DECODE_BYTES;
+	return t->budget_bytes;
+}
+
+void pclntab_settle_budget(struct pclntab *t, uint64_t granted)
+{
+	if (t->stack_budget_bytes != UINT64_MAX)
+		t->stack_budget_bytes -= granted - t->budget_bytes;
+}
+
 int pclntab_get_sp_delta(struct pclntab *t, uint64_t address, int32_t *delta)
 {
 	struct pclntab_function function;
 	struct go_function f;
-	uint64_t budget_bytes = t->stack_budget_bytes;
+	uint64_t granted = pclntab_grant_budget(t);
 	int err = pclntab_find_function(t, address, &f);
 
-	if (budget_bytes > PCLNTAB_DECODE_BYTES)
-		budget_bytes = PCLNTAB_DECODE_BYTES;
-	t->budget_bytes = budget_bytes;
 	if (!err)
 		err = pclntab_read_function(t, f.handle, &function);
 	if (!err)
 		err = pclntab_pc_value(t, function.pcsp, f.entry, address, delta);
-	if (t->stack_budget_bytes != UINT64_MAX)
-		t->stack_budget_bytes -= budget_bytes - t->budget_bytes;
+	pclntab_settle_budget(t, granted);
 	/* The runtime throws on such a value; a walk must not go on with it. */
 	if (!err && *delta & 7)
 		err = -EINVAL;

@@ -22,6 +22,12 @@ enum go_function_flags {
 	GO_WRAPPER = 1 << 3, /* compiler-made wrapper: not shown */
 };
 
+enum pointer_slot {
+	POINTER_SLOT_UNKNOWN, /* the tables say nothing of this word */
+	POINTER_SLOT_DEAD,    /* no pointer, or one that is not used any more */
+	POINTER_SLOT_LIVE,
+};
+
 struct go_function {
 	uint64_t entry; /* virtual addresses of the file */
 	uint64_t end;
@@ -75,5 +81,19 @@ void pclntab_begin(struct pclntab *t);
  * lies at SP + delta. -ENOENT unknown, -EINVAL also when the stack's budget is used up.
  */
 int pclntab_get_sp_delta(struct pclntab *t, uint64_t address, int32_t *delta);
+/*
+ * Whether a word of a frame holds a live pointer, as the garbage collector is told: the one
+ * `below_cfa` bytes below what SP was in the caller before the call (x86: behind the return
+ * address); 0 and less: an argument, or the slot one in a register is spilled to, which the
+ * caller's map does not have. `pc` is the frame's return address (`is_return`; the answer is exact)
+ * or where it was interrupted (the map of the last call that stands before it: a good guess;
+ * UNKNOWN before the first one).
+ *
+ * UNKNOWN: outside the frame and its arguments, and assembly without maps. DEAD also: an
+ * interface's first word (type or itab), and every variable whose address is taken, live or not;
+ * such ones ("stack objects") stand in no map, the collector finds them by pointers to them.
+ */
+enum pointer_slot pclntab_get_pointer_slot(struct pclntab *t, uint64_t pc, bool is_return,
+					   int64_t below_cfa);
 
 #endif

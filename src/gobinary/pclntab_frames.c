@@ -7,7 +7,6 @@
 #include "gobinary/pclntab_private.h"
 
 #define PCDATA_INLINE_TREE 2
-#define NO_FUNCDATA	   UINT32_MAX
 #define NO_FILE		   UINT32_MAX
 #define MAX_FRAMES	   1024
 
@@ -26,32 +25,16 @@ struct function {
 	uint64_t inline_tree;	     /* 0 none */
 };
 
-/* Behind the fixed part of runtime._func: pcdata, 4 bytes each, then funcdata. */
 static void read_inline_tree(struct pclntab *t, struct function *f)
 {
-	size_t index = t->header.format == PCLNTAB_GO_1_2 ? 4 : 3;
-	uint64_t pcdata = f->function.handle + f->raw.size;
-	uint64_t funcdata = pcdata + (uint64_t)f->raw.pcdata_count * 4;
-	uint32_t table, offset;
+	uint64_t handle = f->function.handle;
+	uint32_t number = t->header.format == PCLNTAB_GO_1_2 ? 4 : 3, table;
 
 	f->inline_index_table = 0;
 	f->inline_tree = 0;
-	if (f->raw.pcdata_count <= PCDATA_INLINE_TREE || f->raw.funcdata_count <= index ||
-	    elf_image_read(t->image, pcdata + PCDATA_INLINE_TREE * 4, &table, sizeof(table)) ||
-	    !table)
-		return;
-	if (t->header.format < PCLNTAB_GO_1_18) {
-		funcdata = ((funcdata + 7) & ~7ull) + index * 8;
-		if (t->relocated ? elf_image_read_word(t->image, funcdata, &f->inline_tree)
-				 : elf_image_read(t->image, funcdata, &f->inline_tree,
-						  sizeof(f->inline_tree)))
-			f->inline_tree = 0;
-	} else if (t->gofunc &&
-		   !elf_image_read(t->image, funcdata + index * 4, &offset, sizeof(offset)) &&
-		   offset != NO_FUNCDATA) {
-		f->inline_tree = t->gofunc + offset;
-	}
-	f->inline_index_table = f->inline_tree ? table : 0;
+	if (!pclntab_read_pcdata(t, handle, &f->raw, PCDATA_INLINE_TREE, &table) && table &&
+	    !pclntab_read_funcdata(t, handle, &f->raw, number, &f->inline_tree))
+		f->inline_index_table = table;
 }
 
 static int read_inlined_call(struct pclntab *t, const struct function *f, uint32_t index,

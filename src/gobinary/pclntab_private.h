@@ -56,6 +56,7 @@ struct pclntab_entry {
 /* runtime._func, without what nobody needs. */
 struct pclntab_function {
 	int32_t name;
+	int32_t args; /* bytes of arguments, results and their spill slots; INT32_MIN unknown */
 	uint32_t pcsp, pcfile, pcln;
 	uint32_t pcdata_count;
 	uint32_t compilation_unit;
@@ -69,6 +70,14 @@ int pclntab_read_entries(struct pclntab *t, uint64_t first, size_t count,
 			 struct pclntab_entry *entries);
 int pclntab_read_function(struct pclntab *t, uint64_t address, struct pclntab_function *out);
 uint32_t pclntab_flags(const struct pclntab *t, const struct pclntab_function *f);
+/*
+ * What stands behind the fixed part of the function at `handle`: its pc tables by PCDATA_ number
+ * (0 none), and the addresses of its tables by FUNCDATA_ number. -ENOENT no such one.
+ */
+int pclntab_read_pcdata(struct pclntab *t, uint64_t handle, const struct pclntab_function *f,
+			uint32_t number, uint32_t *table);
+int pclntab_read_funcdata(struct pclntab *t, uint64_t handle, const struct pclntab_function *f,
+			  uint32_t number, uint64_t *address);
 /* A NUL-terminated string of the file; 1 when it was cut at `size`. */
 int pclntab_read_string(struct pclntab *t, uint64_t address, char *to, size_t size);
 /*
@@ -106,5 +115,9 @@ int pclntab_walk(struct pclntab *t,
  */
 int pclntab_pc_value(struct pclntab *t, uint32_t table, uint64_t entry, uint64_t address,
 		     int32_t *value);
+
+/* Sets budget_bytes to what is left for one look-up of a stack; `granted` goes to settle. */
+uint64_t pclntab_grant_budget(struct pclntab *t);
+void pclntab_settle_budget(struct pclntab *t, uint64_t granted);
 
 #endif

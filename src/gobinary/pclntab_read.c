@@ -16,6 +16,7 @@
 #define LONGEST_NAME	4096
 #define PC_WINDOW_BYTES 512
 #define WALK_MAX_BYTES	((uint64_t)1 << 30)
+#define NO_FUNCDATA	UINT32_MAX
 
 /* Loads from `address` on, so a forward walk reads every byte about once. */
 const uint8_t *pclntab_window_get(struct pclntab_window *w, uint64_t address, size_t size)
@@ -95,7 +96,8 @@ static void decode_function(const struct pclntab *t, const uint8_t *raw, struct 
 	*f = (struct pclntab_function){.size = function_bytes(t)};
 	bytes_skip(&b, format >= PCLNTAB_GO_1_18 ? 4 : 8); /* entry */
 	f->name = (int32_t)bytes_u32(&b);
-	bytes_skip(&b, 8); /* args, deferreturn */
+	f->args = (int32_t)bytes_u32(&b);
+	bytes_skip(&b, 4); /* deferreturn */
 	f->pcsp = bytes_u32(&b);
 	f->pcfile = bytes_u32(&b);
 	f->pcln = bytes_u32(&b);
@@ -131,6 +133,40 @@ uint32_t pclntab_flags(const struct pclntab *t, const struct pclntab_function *f
 		return flags | (f->id < 32 && old_top_frames >> f->id & 1 ? GO_TOP_FRAME : 0);
 	return flags | (f->flags & 1 ? GO_TOP_FRAME : 0) | (f->flags & 2 ? GO_SP_WRITE : 0) |
 	       (f->flags & 4 ? GO_ASSEMBLY : 0);
+}
+
+int pclntab_read_pcdata(struct pclntab *t, uint64_t handle, const struct pclntab_function *f,
+			uint32_t number, uint32_t *table)
+{
+	if (number >= f->pcdata_count)
+		return -ENOENT;
+	return elf_image_read(t->image, handle + f->size + (uint64_t)number * 4, table,
+			      sizeof(*table));
+}
+
+/* Behind pcdata; pointers up to 1.17, then offsets from gofunc. */
+int pclntab_read_funcdata(struct pclntab *t, uint64_t handle, const struct pclntab_function *f,
+			  uint32_t number, uint64_t *address)
+{
+	uint64_t at = handle + f->size + (uint64_t)f->pcdata_count * 4;
+	uint32_t offset;
+	int err;
+
+	if (number >= f->funcdata_count)
+		return -ENOENT;
+	if (t->header.format < PCLNTAB_GO_1_18) {
+		at = ((at + 7) & ~7ull) + (uint64_t)number * 8;
+		err = t->relocated ? elf_image_read_word(t->image, at, address)
+				   : elf_image_read(t->image, at, address, sizeof(*address));
+		return err ? err : *address ? 0 : -ENOENT;
+	}
+	if (!t->gofunc)
+		return -ENOENT;
+	err = elf_image_read(t->image, at + (uint64_t)number * 4, &offset, sizeof(offset));
+	if (err)
+		return err;
+	*address = t->gofunc + offset;
+	return offset == NO_FUNCDATA ? -ENOENT : 0;
 }
 
 int pclntab_read_string(struct pclntab *t, uint64_t address, char *to, size_t size)
