@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /* The sampler: on a tick of a CPU's clock, who runs, for which span, and on which stack. */
 #include "go_runtime.bpf.h"
+#include "other_spans.bpf.h"
 #include "sampled_span.bpf.h"
 #include "user_stack.bpf.h"
 
@@ -45,45 +46,54 @@ static __always_inline bool saved_user_registers(struct user_registers *to)
 	return true;
 }
 
+/* What the thread runs, and where the stacks end that it runs on; 0: unknown. */
+struct sampled_goroutine {
+	__u64 g;	  /* m.curg */
+	__u64 limit;	  /* of the stack that sp lies on */
+	__u64 curg_limit; /* of the goroutine's own */
+	bool settled;	  /* whom it works for, or that it works for nobody */
+};
+
 /*
  * Finds the goroutine, and where its own stack is when the thread runs on another (g0, signal
- * stack, C). Returns the end of the stack that sp lies on, 0 unknown; `*curg_limit` likewise.
+ * stack, C).
  */
-static __always_inline __u64 read_goroutine(const struct target_process *target,
-					    const struct user_registers *regs,
-					    struct sample_record *record, __u64 *curg_limit)
+static __always_inline void read_goroutine(const struct target_process *target,
+					   const struct user_registers *regs,
+					   struct sample_record *record,
+					   struct sampled_goroutine *found)
 {
 	__u64 g = current_g(target, regs), m, curg;
 
 	if (!g)
-		return 0; /* a thread that C made, or one not yet started */
+		return; /* a thread that C made, or one not yet started */
 	if (!read_word(g + target->g_m, &m) || !read_word(m + target->m_curg, &curg)) {
 		count_lost(LOSS_G_UNREADABLE);
-		return 0;
+		return;
 	}
+	found->g = curg;
 	if (curg) {
 		record->goid = user_word(curg + target->g_goid);
 		if (target->flags & TARGET_SPANS && record->goid)
-			look_up_span(target, curg, record);
+			found->settled = look_up_span(target, curg, record);
+		found->limit = found->curg_limit = user_word(curg + target->g_stack_hi);
 	}
-	if (curg)
-		*curg_limit = user_word(curg + target->g_stack_hi);
 	if (curg == g)
-		return *curg_limit;
+		return;
+	found->limit = user_word(g + target->g_stack_hi);
 	record->flags |= SAMPLE_SYSTEM_STACK;
-	if (curg) {
-		record->curg_fp = user_word(curg + target->g_sched_bp);
-		record->curg_sp = user_word(curg + target->g_syscall_sp);
-		if (record->curg_sp) {
-			record->flags |= SAMPLE_CURG_SYSCALL;
-			record->curg_pc = user_word(curg + target->g_syscall_pc);
-		} else {
-			record->curg_sp = user_word(curg + target->g_sched_sp);
-			record->curg_pc = user_word(curg + target->g_sched_pc);
-			record->curg_lr = saved_link(target, curg);
-		}
+	if (!curg)
+		return;
+	record->curg_fp = user_word(curg + target->g_sched_bp);
+	record->curg_sp = user_word(curg + target->g_syscall_sp);
+	if (record->curg_sp) {
+		record->flags |= SAMPLE_CURG_SYSCALL;
+		record->curg_pc = user_word(curg + target->g_syscall_pc);
+	} else {
+		record->curg_sp = user_word(curg + target->g_sched_sp);
+		record->curg_pc = user_word(curg + target->g_sched_pc);
+		record->curg_lr = saved_link(target, curg);
 	}
-	return user_word(g + target->g_stack_hi);
 }
 
 /* Leaves room for announcements: a sample fewer is better than a process taken for another. */
@@ -105,12 +115,13 @@ static __always_inline void send(struct scratch *s, __u32 words)
 SEC("perf_event")
 int cpu_sample(struct bpf_perf_event_data *ctx)
 {
-	__u64 limit = 0, curg_limit = 0, id = bpf_get_current_pid_tgid();
+	__u64 id = bpf_get_current_pid_tgid();
 	struct target_process *target = current_target();
+	struct sampled_goroutine goroutine = {};
 	struct user_registers regs = {};
 	struct sample_record *record;
 	struct scratch *s;
-	__u32 zero = 0;
+	__u32 zero = 0, words;
 
 	count_event(EVENT_TICKS);
 	if (!target)
@@ -143,7 +154,10 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 	if (target->flags & TARGET_PENDING)
 		record->flags |= SAMPLE_PENDING;
 	else if (target->flags & TARGET_GO)
-		limit = read_goroutine(target, &regs, record, &curg_limit);
-	send(s, read_stacks(ctx, s, target, limit, curg_limit));
+		read_goroutine(target, &regs, record, &goroutine);
+	words = read_stacks(ctx, s, target, goroutine.limit, goroutine.curg_limit);
+	if (record->goid && !goroutine.settled)
+		words = look_further(target, goroutine.g, goroutine.curg_limit, s, words);
+	send(s, words);
 	return 0;
 }

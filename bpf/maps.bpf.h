@@ -11,11 +11,20 @@
 
 #define GOROUTINE_SPANS 16 /* real servers nest 9 deep */
 
+/* An entry of spans that a census found; 0: of those that the probes saw start. */
+#define GOROUTINE_OLDER 1
+
 struct goroutine_key {
 	__u32 generation;
-	__u32 zero;
+	__u32 older;
 	__u64 g; /* address of runtime.g: the runtime reuses them, so their number is bounded */
 };
+
+/*
+ * In an address: this is no span but a span of another trace that is sampled out, started while
+ * the span at this address was open. It hides that one as long as that one is open.
+ */
+#define OPEN_SPAN_HIDES (1ull << 63)
 
 struct open_span {
 	__u64 address; /* of the recordingSpan */
@@ -46,7 +55,7 @@ struct {
 	__type(value, __u8);
 } followed SEC(".maps") __attribute__((weak));
 
-/* Written by the span and `go` probes; read by the sampler; swept by the agent. */
+/* Written by the span and `go` probes and by a census; read by the sampler; swept by the agent. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
@@ -67,6 +76,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } records SEC(".maps") __attribute__((weak));
+
+/* Written by the span probes; read by the agent. Its size is what the agent takes at a time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 18);
+} ended_spans SEC(".maps") __attribute__((weak));
 
 extern const volatile struct target_tunables tunables;
 

@@ -1,84 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The span that a sampled goroutine works for, out of the store that the probes keep. */
+/* The span that a sampled goroutine works for, out of the store that probes and census fill. */
 #ifndef SAMPLED_SPAN_BPF_H
 #define SAMPLED_SPAN_BPF_H
 
 #include "go_runtime.bpf.h"
 
-static __always_inline void read_span_name(const struct target_process *target,
-					   struct sample_span *span)
+/* What the window says of an open span. */
+static __always_inline void fill_span(const struct span_window *window, enum span_source source,
+				      struct sample_span *span)
 {
-	__u64 name[2], size; /* string header: data, length */
+	const struct target_span *at = &window->at;
+	__u64 size = window_next_word(window, at->name);
 
-	if (bpf_probe_read_user(name, sizeof(name), (void *)(span->address + target->span_name)))
-		return;
-	span->name_address = name[0];
-	span->name_size = name[1] > 0xffff ? 0xffff : name[1];
-	size = name[1];
-	barrier_var(size);
-	if (size > RECORD_SPAN_NAME_MAX)
-		size = RECORD_SPAN_NAME_MAX;
-	if (size && !bpf_probe_read_user(span->name, size, (void *)name[0]))
-		span->name_copied = size;
+	span->address = window->address;
+	span->source = source;
+	__builtin_memcpy(span->trace_id, &window->bytes[at->trace_id], sizeof(span->trace_id));
+	__builtin_memcpy(span->span_id, &window->bytes[at->span_id], sizeof(span->span_id));
+	span->trace_flags = window->bytes[at->trace_flags];
+	span->name_address = window_word(window, at->name);
+	span->name_size = size > 0xffff ? 0xffff : size;
+	span->name_copied = read_text(span->name, RECORD_SPAN_NAME_MAX, span->name_address, size);
 }
 
-/* The innermost span of the goroutine that is not known to have ended. */
-static __always_inline enum span_state find_open_span(const struct target_process *target,
-						      const struct goroutine *goroutine,
-						      struct sample_span *span)
+/* True when the store knows what the goroutine works for, be it nothing that has a tag. */
+static __always_inline bool take_stored_span(const struct target_process *target, __u32 older,
+					     __u64 g, struct span_window *window,
+					     struct sample_record *record)
 {
-	__s32 depth = goroutine->depth;
-
-	for (__s32 i = GOROUTINE_SPANS - 1; i >= 0; i--) {
-		enum span_state state;
-
-		if (i >= depth)
-			continue;
-		state = span_look(target, &goroutine->spans[i]);
-		if (state == SPAN_ENDED)
-			continue;
-		span->address = goroutine->spans[i].address;
-		__builtin_memcpy(span->span_id, &goroutine->spans[i].span_id, 8);
-		span->level = i;
-		return state;
-	}
-	return SPAN_ENDED;
-}
-
-static __always_inline bool read_span_context(const struct target_process *target,
-					      struct sample_span *span)
-{
-	__u64 at = span->address + target->span_context;
-
-	return !bpf_probe_read_user(span->trace_id, sizeof(span->trace_id),
-				    (void *)(at + target->context_trace_id)) &&
-	       !bpf_probe_read_user(&span->trace_flags, sizeof(span->trace_flags),
-				    (void *)(at + target->context_flags));
-}
-
-static __always_inline void look_up_span(const struct target_process *target, __u64 g,
-					 struct sample_record *record)
-{
-	struct goroutine *goroutine = goroutine_find(target, g, record->goid);
-	struct sample_span *span = &record->span;
-	enum span_state state;
+	struct goroutine *goroutine = goroutine_find(target, older, g, record->goid);
+	enum span_source source = older ? SPAN_OLDER : SPAN_OWN;
+	struct open_span open = {};
+	int state;
+	__u8 level = 0;
 
 	if (!goroutine)
-		return;
-	state = find_open_span(target, goroutine, span);
+		return false;
+	state = find_open_span(goroutine, WINDOW_OF_SAMPLER, &open, &level);
 	if (state == SPAN_ENDED)
-		return;
-	if (*(volatile __u8 *)&span->level == 0 && goroutine->inherited)
-		record->flags |= SAMPLE_SPAN_INHERITED;
-	if (state == SPAN_UNREADABLE || !read_span_context(target, span)) {
-		record->flags |= SAMPLE_SPAN_UNREADABLE;
-		count_lost(LOSS_SPAN_UNREADABLE);
-		return;
+		return false;
+	if (open.address & OPEN_SPAN_HIDES) {
+		record->flags |= SAMPLE_UNSAMPLED;
+		count_event(EVENT_SAMPLES_UNSAMPLED);
+		return true;
 	}
-	read_span_name(target, span);
-	record->flags |= SAMPLE_SPAN;
-	count_event(record->flags & SAMPLE_SPAN_INHERITED ? EVENT_SAMPLES_INHERITED
-							  : EVENT_SAMPLES_IN_SPAN);
+	record->span.level = level;
+	if (!*(volatile __u8 *)&record->span.level && goroutine->inherited)
+		source = SPAN_INHERITED;
+	if (state == SPAN_OPEN) {
+		fill_span(window, source, &record->span);
+		record->flags |= SAMPLE_SPAN;
+		count_event(EVENT_SAMPLES_IN_SPAN + source);
+		return true;
+	}
+	record->flags |= SAMPLE_SPAN_UNREADABLE;
+	record->span.address = open.address;
+	record->span.source = source;
+	__builtin_memcpy(record->span.span_id, &open.span_id, sizeof(open.span_id));
+	count_lost(LOSS_SPAN_UNREADABLE);
+	return true;
+}
+
+/* True when it is settled what the goroutine works for. */
+static __always_inline bool look_up_span(const struct target_process *target, __u64 g,
+					 struct sample_record *record)
+{
+	struct span_window *window = open_window(target, WINDOW_OF_SAMPLER);
+
+	if (!window)
+		return true;
+	return take_stored_span(target, 0, g, window, record) ||
+	       (target->flags & TARGET_OLDER &&
+		take_stored_span(target, GOROUTINE_OLDER, g, window, record));
 }
 
 #endif

@@ -54,7 +54,7 @@ __noinline __u64 walk_chain(__u32 at, __u64 fp)
 		__u64 slot = at + count;
 
 		barrier_var(slot); /* so that the slot that is checked is the slot that is used */
-		if (!fp || fp & 7 || slot >= RECORD_WORDS_MAX ||
+		if (!fp || fp & 7 || slot >= RECORD_STACKS_MAX ||
 		    bpf_probe_read_user(frame, sizeof(frame), (void *)fp) || !frame[1])
 			break;
 		if (in_range(&target->signal_entries[0], pc) && count) {
@@ -80,7 +80,7 @@ static __always_inline bool chain_is_whole(const struct scratch *s, __u32 at, __
 	__u32 end = at + count - 1;
 	__u64 last, second;
 
-	if (!count || at >= RECORD_WORDS_MAX || end >= RECORD_WORDS_MAX)
+	if (!count || at >= RECORD_STACKS_MAX || end >= RECORD_STACKS_MAX)
 		return false;
 	second = s->words[at];
 	last = s->words[end];
@@ -98,7 +98,7 @@ static __always_inline __u32 copy_stack(struct scratch *s, __u32 at, __u64 sp, _
 {
 	__u64 bytes = (deep ? RECORD_STACK_DEEP : RECORD_STACK_SHORT) * 8;
 
-	if (sp & 7 || at > RECORD_WORDS_MAX - RECORD_STACK_DEEP)
+	if (sp & 7 || at > RECORD_STACKS_MAX - RECORD_STACK_DEEP)
 		return 0;
 	if (limit > sp && limit - sp < bytes)
 		bytes = limit - sp;
@@ -181,7 +181,7 @@ static __always_inline __u32 read_stacks(struct bpf_perf_event_data *ctx, struct
 		count_lost(LOSS_CHAIN_DEPTH);
 	}
 	if (record->flags & SAMPLE_IN_KERNEL && tunables.kernel_stacks &&
-	    at <= RECORD_WORDS_MAX - RECORD_KERNEL_MAX) {
+	    at <= RECORD_STACKS_MAX - RECORD_KERNEL_MAX) {
 		long bytes = bpf_get_stack(ctx, &s->words[at], RECORD_KERNEL_MAX * 8, 0);
 
 		if (bytes > 0 && bytes <= RECORD_KERNEL_MAX * 8)

@@ -17,6 +17,7 @@ enum record_type {
 	RECORD_EXEC = 2,       /* struct process_record */
 	RECORD_EXIT = 3,       /* struct process_record */
 	RECORD_FIRST_SPAN = 4, /* struct process_record: spans start in this process */
+	RECORD_ENDED_SPAN = 5, /* struct span_record */
 };
 
 struct record_header {
@@ -25,18 +26,29 @@ struct record_header {
 };
 
 enum sample_flags {
-	SAMPLE_IN_KERNEL = 1 << 0,	/* pc, sp, fp are the saved user registers */
-	SAMPLE_SYSTEM_STACK = 1 << 1,	/* g0, signal stack or C: curg_* lead to the goroutine */
-	SAMPLE_CURG_SYSCALL = 1 << 2,	/* curg_* come from g.syscallpc/sp, not from g.sched */
-	SAMPLE_DEEP = 1 << 3,		/* the chain failed its validity test */
-	SAMPLE_CHAIN_CUT = 1 << 4,	/* the walk stopped at its cap: root side missing */
-	SAMPLE_SPAN = 1 << 5,		/* span is valid and was open */
-	SAMPLE_SPAN_INHERITED = 1 << 6, /* the span of the goroutine's creator */
+	SAMPLE_IN_KERNEL = 1 << 0,    /* pc, sp, fp are the saved user registers */
+	SAMPLE_SYSTEM_STACK = 1 << 1, /* g0, signal stack or C: curg_* lead to the goroutine */
+	SAMPLE_CURG_SYSCALL = 1 << 2, /* curg_* come from g.syscallpc/sp, not from g.sched */
+	SAMPLE_DEEP = 1 << 3,	      /* the chain failed its validity test */
+	SAMPLE_CHAIN_CUT = 1 << 4,    /* the walk stopped at its cap: root side missing */
+	SAMPLE_SPAN = 1 << 5,	      /* span is valid and was open */
+	SAMPLE_UNSAMPLED = 1 << 6,    /* works for a span that is sampled out: no tag */
 	SAMPLE_SPAN_UNREADABLE = 1
 				 << 7, /* span known, but its memory could not be read: unsettled */
 	SAMPLE_PENDING = 1 << 8,       /* executable not read yet: no goroutine, no span */
 	SAMPLE_SIGNAL = 1 << 10,       /* in a signal handler: curg_* are what it interrupted */
 	SAMPLE_NO_REGISTERS = 1 << 9,  /* user registers unknown: pc, sp, fp are 0 */
+};
+
+/* How a sample came by its span, best first. */
+enum span_source {
+	SPAN_OWN = 0,	      /* the goroutine started it */
+	SPAN_INHERITED = 1,   /* its creator's at the `go` statement */
+	SPAN_OLDER = 2,	      /* found on its stack when spanprof attached */
+	SPAN_ON_STACK = 3,    /* found on its stack at the sample */
+	SPAN_LABELS = 4,      /* pprof labels: name holds struct label_values, all else is 0 */
+	SPAN_CONTEXT_MAP = 5, /* another tool's traces_ctx_v1 map: IDs only */
+	SPAN_SOURCE_COUNT,
 };
 
 /* The span a sample's goroutine was working for, as it stood in the SDK's memory. */
@@ -45,18 +57,45 @@ struct sample_span {
 	__u8 trace_id[16];
 	__u8 span_id[8];
 	__u64 name_address;
-	__u32 name_size;   /* bytes of the whole name */
-	__u16 name_copied; /* bytes of it in name; 0: unreadable from BPF */
-	__u8 trace_flags;  /* W3C: bit 0 sampled */
-	__u8 level;	   /* place among the goroutine's known spans, 0 outermost */
+	__u32 name_size;  /* bytes of the whole name */
+	__u8 name_copied; /* bytes of it in name; 0: unreadable from BPF */
+	__u8 trace_flags; /* W3C: bit 0 sampled */
+	__u8 level;	  /* place among the goroutine's known spans, 0 outermost */
+	__u8 source;	  /* enum span_source */
 	char name[RECORD_SPAN_NAME_MAX];
+};
+
+/*
+ * An open span that a word of the goroutine's stack leads to. Whether that word is in use is for
+ * the reader of the record to find out.
+ */
+struct span_candidate {
+	__u64 slot;    /* address of the word: it points to a context or a span */
+	__u64 address; /* of the recordingSpan; 0: a span that is sampled out, all else is 0, too */
+	__u8 trace_id[16];
+	__u8 span_id[8];
+	__u64 start[2]; /* time.Time: wall, ext */
+	__u64 name_address;
+	__u32 name_size;
+	__u8 trace_flags;
+	__u8 reserved[3];
+};
+
+/* pprof labels that speak of spans, as text without an end mark; sizes 0: none. */
+struct label_values {
+	__u8 trace_id_size, span_id_size, span_name_size;
+	__u8 decimal; /* dd-trace-go's keys: IDs are decimal numbers */
+	char trace_id[32];
+	char span_id[20];
+	char span_name[40];
 };
 
 /*
  * One CPU sample. words[] holds, one behind the other: chain_count return addresses along frame
  * pointers from fp; curg_count of the same from curg_fp; kernel_count kernel addresses, leaf
  * first; stack_count words of user stack from sp upward;
- * curg_stack_count words of the goroutine's stack from curg_sp upward.
+ * curg_stack_count words of the goroutine's stack from curg_sp upward; candidate_count structures
+ * span_candidate, nearest to the leaf first.
  */
 struct sample_record {
 	struct record_header header;
@@ -79,12 +118,17 @@ struct sample_record {
 	__u16 kernel_count;
 	__u16 stack_count;
 	__u16 curg_stack_count;
-	__u16 reserved[3];
+	__u16 candidate_count;
+	__u16 reserved[2];
 	struct sample_span span;
 	__u64 words[];
 };
 
-#define RECORD_WORDS_MAX (2 * RECORD_CHAIN_MAX + RECORD_KERNEL_MAX + 2 * RECORD_STACK_DEEP)
+#define RECORD_CANDIDATES_MAX	4
+#define RECORD_CANDIDATES_BYTES (RECORD_CANDIDATES_MAX * sizeof(struct span_candidate))
+
+#define RECORD_STACKS_MAX (2 * RECORD_CHAIN_MAX + RECORD_KERNEL_MAX + 2 * RECORD_STACK_DEEP)
+#define RECORD_WORDS_MAX  (RECORD_STACKS_MAX + RECORD_CANDIDATES_BYTES / 8)
 
 /* An exec, the exit of a process's last thread, or the first span of a process image. */
 struct process_record {
@@ -97,6 +141,28 @@ struct process_record {
 	char comm[RECORD_COMM_MAX];
 };
 
+/* A span that has ended, as it stood in the SDK's memory afterwards. */
+struct span_record {
+	struct record_header header;
+	__u32 pid;
+	__u32 generation;
+	__u8 trace_id[16];
+	__u8 span_id[8];
+	__u8 parent_id[8]; /* all 0: a root */
+	__u64 start[2];	   /* time.Time: wall, ext */
+	__u64 end[2];
+	__u64 name_address;
+	__u32 name_size;
+	__u8 name_copied;
+	__u8 trace_flags;
+	__u8 status; /* codes.Code: 0 unset, 1 error, 2 ok */
+	__u8 kind;   /* trace.SpanKind: 1 internal, 2 server, 3 client, 4 producer, 5 consumer */
+	char name[RECORD_SPAN_NAME_MAX];
+};
+
+_Static_assert(sizeof(struct label_values) == RECORD_SPAN_NAME_MAX, "stands in a name's place");
+_Static_assert(sizeof(struct span_candidate) == 72, "layout shared with BPF");
+_Static_assert(sizeof(struct span_record) == 192, "layout shared with BPF");
 _Static_assert(sizeof(struct sample_span) == 144, "layout shared with BPF");
 _Static_assert(sizeof(struct sample_record) == 264, "layout shared with BPF");
 _Static_assert(sizeof(struct process_record) == 48, "layout shared with BPF");

@@ -5,7 +5,9 @@
 
 #include <linux/types.h>
 
-#define TARGET_TOP_FRAMES 8
+#define TARGET_TOP_FRAMES    8
+#define TARGET_SPAN_WINDOW   256  /* bytes of a span's memory that are read at once */
+#define TARGET_SPAN_NO_FIELD 0xff /* place of a field that this SDK version does not have */
 
 /* What a process is, in target_process.flags. */
 enum target_flags {
@@ -15,12 +17,37 @@ enum target_flags {
 	TARGET_CGO = 1 << 3,		 /* runtime.iscgo: how arm64 finds g */
 	TARGET_START_ON_BRANCH = 1 << 4, /* start probe sits on a branch: see span_track */
 	TARGET_SPANS_SEEN = 1 << 5,	 /* set by the kernel side: a span was announced */
+	TARGET_OLDER = 1 << 6,		 /* goroutines may have spans that a census found */
+	TARGET_LABELS_MAP = 1 << 7,	 /* g.labels is a map, as up to Go 1.23; else a slice */
 };
 
 /* [start, end) of one function, absolute in the process. */
 struct target_range {
 	__u64 start;
 	__u64 end;
+};
+
+/*
+ * Where fields lie within the TARGET_SPAN_WINDOW bytes of a recordingSpan that are read at once, in
+ * bytes; parent_id, status and kind may be TARGET_SPAN_NO_FIELD.
+ */
+struct target_span {
+	__u16 window; /* where these bytes begin in recordingSpan */
+	__u8 trace_id;
+	__u8 span_id;
+	__u8 trace_flags;
+	__u8 parent_id;
+	__u8 name;	 /* string: pointer, length */
+	__u8 start_time; /* time.Time: wall, ext */
+	__u8 end_time;	 /* zero while the span is open */
+	__u8 status;	 /* 32 bits */
+	__u8 kind;
+	__u8 unsampled_trace_id; /* in nonRecordingSpan, not in a window */
+};
+
+/* Where the interface tables lie that tell the contexts of package context; end 0: not known. */
+struct target_itabs {
+	__u64 start, end;
 };
 
 /*
@@ -39,21 +66,24 @@ struct target_process {
 	__u16 g_sched_bp;
 	__u16 g_syscall_sp;
 	__u16 g_syscall_pc;
+	__u16 g_labels; /* 0: not looked at */
 	__u16 m_curg;
-	__u16 span_context;	/* recordingSpan.spanContext: trace ID, span ID, flags */
-	__u16 span_end_time;	/* recordingSpan.endTime: zero while the span is open */
-	__u16 span_name;	/* recordingSpan.name: pointer, length */
-	__u16 context_trace_id; /* within SpanContext */
-	__u16 context_span_id;
-	__u16 context_flags;
-	__u16 reserved[3];
-	__u64 span_type;  /* rtype of *recordingSpan, for the probe that sees an interface */
+	struct target_span span;
+	__u32 zero;
+	__u64 span_type;      /* rtype of *recordingSpan: tells one in an `any` */
+	__u64 unsampled_type; /* of nonRecordingSpan */
+	__u64 type_mask;      /* of the bits of both that are known: a PIE not yet running has 12 */
+	struct target_itabs itabs;
 	__u64 text_start; /* Go text: [start, end) */
 	__u64 text_end;
 	struct target_range
 		signal_entries[2];	   /* sigtramp, cgoSigtramp: below lies a signal frame */
 	struct target_range signal_return; /* Go's own restorer */
 	struct target_range top_frames[TARGET_TOP_FRAMES]; /* a whole stack ends in one of these */
+	/* Counted by the kernel side. */
+	__u64 spans_started;
+	__u64 spans_unsampled; /* started, but sampled out */
+	__u64 go_statements;
 };
 
 /* An executable file, key of the `images` map. */
@@ -80,6 +110,8 @@ struct target_tunables {
 	X(SPAN_UNREADABLE, "span_unreadable", "span memory could not be read at the sample")       \
 	X(SPAN_START_UNREADABLE, "span_start_unreadable", "started span could not be read")        \
 	X(SPAN_DEPTH, "span_depth", "oldest open span forgotten: more than 16 on one goroutine")   \
+	X(SPANS_ENDED_FULL, "spans_ended_full", "ended span not read: more than the agent takes")  \
+	X(SPANS_COLLECTED, "spans_collected", "ended span not read: its memory was reused first")  \
 	X(GOROUTINES_FULL, "goroutines_full", "span not followed: store of goroutines is full")    \
 	X(CHAIN_DEPTH, "chain_depth", "stack deeper than the frame-pointer walk goes")
 
@@ -95,8 +127,15 @@ enum loss_reason {
 	X(SAMPLES, "samples")                                                                      \
 	X(SAMPLES_IN_SPAN, "samples_in_span")                                                      \
 	X(SAMPLES_INHERITED, "samples_inherited")                                                  \
+	X(SAMPLES_OLDER, "samples_older_span")                                                     \
+	X(SAMPLES_WITH_CANDIDATES, "samples_with_spans_on_stack")                                  \
+	X(SAMPLES_LABELS, "samples_pprof_labels")                                                  \
+	X(SAMPLES_CONTEXT_MAP, "samples_context_map")                                              \
+	X(SAMPLES_UNSAMPLED, "samples_of_unsampled_spans")                                         \
 	X(SAMPLES_DEEP, "samples_deep_stack")                                                      \
 	X(SPANS_STARTED, "spans_started")                                                          \
+	X(SPANS_UNSAMPLED, "spans_unsampled")                                                      \
+	X(SPANS_ENDED, "spans_ended")                                                              \
 	X(GO_STATEMENTS, "go_statements")                                                          \
 	X(GOROUTINES_STORED, "goroutines_stored")                                                  \
 	X(TICKS, "clock_ticks")
@@ -114,6 +153,6 @@ struct target_counters {
 	__u64 events[EVENT_COUNT];
 };
 
-_Static_assert(sizeof(struct target_process) == 248, "layout shared with BPF");
+_Static_assert(sizeof(struct target_process) == 304, "layout shared with BPF");
 
 #endif

@@ -74,6 +74,15 @@ static void on_first_span(void *context, const struct process_record *record)
 	targets_on_first_span(s->targets, record);
 }
 
+static void on_ended_span(void *context, const struct span_record *record)
+{
+	struct session *s = context;
+	struct target *target = targets_find(s->targets, record->pid, record->generation);
+
+	if (target)
+		pipeline_add_ended(s->pipeline, target, record);
+}
+
 /* Returns the error. */
 static int explain(const char *what, int error, char *why, size_t why_size)
 {
@@ -113,6 +122,7 @@ static int open_capture(struct session *s, char *why, size_t why_size)
 		.on_exec = on_process_exec,
 		.on_exit = on_process_exit,
 		.on_first_span = on_first_span,
+		.on_ended_span = on_ended_span,
 	};
 	struct capture_config config = {
 		.frequency_hz = s->options->frequency_hz,
@@ -215,6 +225,7 @@ static int start(struct session *s, char *why, size_t why_size)
 		.symbolizer = s->symbolizer,
 		.sample_log = s->sample_log,
 		.period_ns = s->period_ns,
+		.keep_ended_spans = options_is_local(s->options),
 	};
 	int error = add_targets(s);
 

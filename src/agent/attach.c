@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "capture/capture.h"
+#include "gobinary/go_version.h"
 #include "gobinary/gobinary.h"
 
 static void describe_runtime(const struct gobinary_info *info, struct target_process *out)
@@ -22,22 +23,101 @@ static void describe_runtime(const struct gobinary_info *info, struct target_pro
 	out->g_sched_bp = r->g_sched_bp;
 	out->g_syscall_sp = r->g_syscall_sp;
 	out->g_syscall_pc = r->g_syscall_pc;
+	out->g_labels = r->g_labels;
 	out->m_curg = r->m_curg;
 }
 
+/* A field of recordingSpan, and where its place in the window goes. */
+struct window_field {
+	uint32_t offset, size;
+	bool known;
+	uint8_t *place;
+};
+
+/* The bytes from the first to behind the last known field; in `*start` where they begin. */
+static uint32_t measure_fields(const struct window_field *fields, size_t count, uint32_t *start)
+{
+	uint32_t end = 0;
+
+	*start = UINT32_MAX;
+	for (size_t i = 0; i < count; i++) {
+		if (!fields[i].known)
+			continue;
+		if (fields[i].offset < *start)
+			*start = fields[i].offset;
+		if (fields[i].offset + fields[i].size > end)
+			end = fields[i].offset + fields[i].size;
+	}
+	return end - *start;
+}
+
+/*
+ * Chooses the bytes of a span that the kernel side reads at once: all fields, or, where they lie
+ * too far apart, those that it cannot do without. False: not even those.
+ */
+static bool describe_span(const struct go_span_offsets *s, struct target_span *out)
+{
+	struct window_field fields[] = {
+		{s->context + s->context_trace_id, 16, true, &out->trace_id},
+		{s->context + s->context_span_id, 8, true, &out->span_id},
+		{s->context + s->context_flags, 1, true, &out->trace_flags},
+		{s->name, 16, true, &out->name},
+		{s->start_time, 16, true, &out->start_time},
+		{s->end_time, 16, true, &out->end_time},
+		{s->parent + s->context_span_id, 8, s->parent, &out->parent_id},
+		{s->status, 4, s->status, &out->status},
+		{s->kind, 8, s->kind, &out->kind},
+	};
+	const size_t count = sizeof(fields) / sizeof(*fields), needed = 6;
+	uint32_t start;
+
+	if (measure_fields(fields, count, &start) > TARGET_SPAN_WINDOW) {
+		for (size_t i = needed; i < count; i++)
+			fields[i].known = false;
+		if (measure_fields(fields, count, &start) > TARGET_SPAN_WINDOW)
+			return false;
+	}
+	out->window = (uint16_t)start;
+	for (size_t i = 0; i < count; i++)
+		*fields[i].place = fields[i].known ? (uint8_t)(fields[i].offset - start)
+						   : TARGET_SPAN_NO_FIELD;
+	out->unsampled_trace_id = (uint8_t)(s->unsampled_context + s->context_trace_id);
+	return true;
+}
+
+/* Interface tables by which contexts show on a stack; none: no stack is looked at. */
+static void describe_itabs(const struct go_itabs *itabs, uint64_t bias, struct target_itabs *out)
+{
+	uint64_t low = UINT64_MAX, high = 0;
+
+	for (size_t i = 0; i < itabs->context_count; i++) {
+		low = itabs->context[i] < low ? itabs->context[i] : low;
+		high = itabs->context[i] > high ? itabs->context[i] : high;
+	}
+	if (!high)
+		return;
+	out->start = low + bias;
+	out->end = high + 1 + bias;
+}
+
+/*
+ * The call of context.WithValue tells of spans that are sampled out, too. runtimeTrace comes second
+ * though it is one for recorded spans alone: there an outer span of another trace would be taken
+ * for the one that is sampled out.
+ */
 static const struct go_probe_site *start_site(const struct gobinary_info *info,
 					      enum capture_probe_kind *kind)
 {
 	const struct go_probe_site *trace = &info->probes[GO_PROBE_RUNTIME_TRACE];
 	const struct go_probe_site *value = &info->probes[GO_PROBE_WITH_VALUE];
 
-	if (trace->present) {
-		*kind = CAPTURE_PROBE_RUNTIME_TRACE;
-		return trace;
-	}
 	if (value->present && info->span_type) {
 		*kind = CAPTURE_PROBE_WITH_VALUE;
 		return value;
+	}
+	if (trace->present) {
+		*kind = CAPTURE_PROBE_RUNTIME_TRACE;
+		return trace;
 	}
 	return NULL;
 }
@@ -45,8 +125,10 @@ static const struct go_probe_site *start_site(const struct gobinary_info *info,
 bool attach_has_start(const struct gobinary_info *info)
 {
 	enum capture_probe_kind kind;
+	struct target_span unused;
 
-	return info->has_sdk && info->tls_known && start_site(info, &kind);
+	return info->has_sdk && info->tls_known && start_site(info, &kind) &&
+	       describe_span(&info->span, &unused);
 }
 
 void attach_describe(const struct gobinary_info *info, uint64_t bias, uint32_t generation,
@@ -63,16 +145,16 @@ void attach_describe(const struct gobinary_info *info, uint64_t bias, uint32_t g
 		out->flags |= TARGET_SPANS;
 	if (info->cgo)
 		out->flags |= TARGET_CGO;
-	if (start && start->on_branch)
+	if (start && kind == CAPTURE_PROBE_RUNTIME_TRACE && start->on_branch)
 		out->flags |= TARGET_START_ON_BRANCH;
 	describe_runtime(info, out);
-	out->span_context = info->span.context;
-	out->span_end_time = info->span.end_time;
-	out->span_name = info->span.name;
-	out->context_trace_id = info->span.context_trace_id;
-	out->context_span_id = info->span.context_span_id;
-	out->context_flags = info->span.context_flags;
-	out->span_type = info->span_type ? info->span_type + bias : 0;
+	if (go_version_minor(info->go_version) >= 0 && go_version_minor(info->go_version) < 24)
+		out->flags |= TARGET_LABELS_MAP;
+	describe_span(&info->span, &out->span);
+	describe_itabs(&info->itabs, bias, &out->itabs);
+	out->type_mask = UINT64_MAX;
+	out->span_type = info->span_type ? info->span_type + bias : UINT64_MAX;
+	out->unsampled_type = info->unsampled_type ? info->unsampled_type + bias : UINT64_MAX;
 	out->text_start = info->text_start + bias;
 	out->text_end = info->text_end + bias;
 	out->signal_entries[0].start = info->sigtramp.start + bias;
@@ -89,7 +171,8 @@ void attach_describe(const struct gobinary_info *info, uint64_t bias, uint32_t g
 
 void attach_forget_addresses(struct target_process *description)
 {
-	description->span_type = 0;
+	description->type_mask = 0xfff; /* images are moved by whole pages */
+	memset(&description->itabs, 0, sizeof(description->itabs));
 	description->text_start = description->text_end = 0;
 	memset(description->signal_entries, 0, sizeof(description->signal_entries));
 	memset(&description->signal_return, 0, sizeof(description->signal_return));

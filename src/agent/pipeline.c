@@ -10,6 +10,7 @@
 #include "agent/binary_store.h"
 #include "agent/held_samples.h"
 #include "agent/sample_log.h"
+#include "agent/span_sights.h"
 #include "agent/targets.h"
 #include "base/clock.h"
 #include "process/process.h"
@@ -95,42 +96,27 @@ static uint32_t resource_of(struct pipeline *p, struct target *target)
 	return target->resource;
 }
 
-/* The span's name as it stood at the sample; read late when the kernel side could not. */
-static size_t read_name(const struct target *target, const struct sample_span *span, char *name,
-			size_t size)
+static uint32_t span_of(struct pipeline *p, const struct sampled_span *span, uint32_t resource)
 {
-	size_t wanted = span->name_size < size ? span->name_size : size;
-	size_t copied =
-		span->name_copied < RECORD_SPAN_NAME_MAX ? span->name_copied : RECORD_SPAN_NAME_MAX;
-
-	if (wanted > copied &&
-	    !process_read_memory(target->process, span->name_address, name, wanted) &&
-	    !memcmp(name, span->name, copied)) /* else the span is over, its memory another's */
-		return wanted;
-	memcpy(name, span->name, copied);
-	return copied;
-}
-
-static uint32_t span_of(struct pipeline *p, const struct target *target, uint32_t resource,
-			const struct sample_record *sample)
-{
+	struct span_sight sight = span->sight;
 	uint32_t handle;
-	char name[256];
-	struct span_sight sight = {
-		.name = name,
-		.resource = resource,
-		.sampled = sample->span.trace_flags & 1,
-		.time_ns = sample->time_ns,
-		.value_ns = p->config.period_ns,
-	};
 
-	if (!(sample->flags & SAMPLE_SPAN)) {
-		p->stats.span_unsettled += !!(sample->flags & SAMPLE_SPAN_UNREADABLE);
+	switch (span->answer) {
+	case SPAN_ANSWER_SPAN:
+		break;
+	case SPAN_ANSWER_UNSAMPLED:
+		p->stats.unsampled++;
+		return 0;
+	case SPAN_ANSWER_UNSETTLED:
+		p->stats.span_unsettled++;
+		return 0;
+	case SPAN_ANSWER_NONE:
 		return 0;
 	}
-	sight.name_size = read_name(target, &sample->span, name, sizeof(name));
-	memcpy(sight.trace_id, sample->span.trace_id, sizeof(sight.trace_id));
-	memcpy(sight.span_id, sample->span.span_id, sizeof(sight.span_id));
+	if (span->source < SPAN_SOURCE_COUNT)
+		p->stats.by_source[span->source]++;
+	sight.resource = resource;
+	sight.value_ns = p->config.period_ns;
 	handle = spans_add(profile_get_spans(p->window), &sight);
 	return handle ? handle : PROFILE_SPAN_LOST;
 }
@@ -158,17 +144,29 @@ static size_t find_locations(struct pipeline *p, const struct target *target)
 void pipeline_add(struct pipeline *p, struct target *target, const struct sample_record *sample)
 {
 	struct sample_input input = {.locations = p->locations, .count = 1};
+	struct sampled_span span;
 
 	unwind_sample(sample, target->binary->go, target->bias, &p->stack, &p->stats.unwind);
 	input.location_count = find_locations(p, target);
 	input.truncated = p->stack.truncated;
 	input.resource = resource_of(p, target);
-	input.span = span_of(p, target, input.resource, sample);
+	span_sight_of_sample(target, sample, &p->stack, &span);
+	input.span = span_of(p, &span, input.resource);
 	profile_add(p->window, &input);
 	p->stats.samples++;
 	if (p->config.sample_log)
-		sample_log_add(p->config.sample_log, sample, p->locations, input.location_count,
-			       input.truncated);
+		sample_log_add(p->config.sample_log, sample, &span, p->locations,
+			       input.location_count, input.truncated);
+}
+
+void pipeline_add_ended(struct pipeline *p, struct target *target, const struct span_record *record)
+{
+	char name[SPAN_SIGHT_NAME_MAX];
+	struct span_end end;
+
+	span_end_of_record(target, record, name, &end);
+	end.span.resource = resource_of(p, target);
+	spans_end(profile_get_spans(p->window), &end, p->config.keep_ended_spans);
 }
 
 void pipeline_hold(struct pipeline *p, const struct sample_record *sample)

@@ -7,12 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <spanprof/record.h>
+
 #include "unwind/unwind.h"
 
 struct pipeline;
 struct profile;
 struct sample_log;
 struct sample_record;
+struct span_record;
 struct symbolizer;
 struct target;
 
@@ -20,6 +23,8 @@ struct pipeline_config {
 	struct symbolizer *symbolizer; /* lent */
 	struct sample_log *sample_log; /* lent; NULL: none */
 	uint64_t period_ns;
+	bool keep_ended_spans; /* those that no sample saw, too; else only the sums of their names
+				*/
 };
 
 struct pipeline_stats {
@@ -27,6 +32,8 @@ struct pipeline_stats {
 	uint64_t without_image;	 /* their executable was not read in time: before it went, the run
 				    ended or they were too many */
 	uint64_t span_unsettled; /* a span was known but could not be read */
+	uint64_t unsampled;	 /* worked for a span that is sampled out */
+	uint64_t by_source[SPAN_SOURCE_COUNT]; /* tagged, by how their span is known */
 	struct unwind_stats unwind;
 };
 
@@ -35,6 +42,9 @@ void pipeline_close(struct pipeline *p);
 
 /* A sample of a target that is attached. */
 void pipeline_add(struct pipeline *p, struct target *target, const struct sample_record *sample);
+/* A span of such a target that has ended. */
+void pipeline_add_ended(struct pipeline *p, struct target *target,
+			const struct span_record *record);
 /* A sample whose executable is still being read: kept, within 4 MiB for all, else counted. */
 void pipeline_hold(struct pipeline *p, const struct sample_record *sample);
 /* Adds what was held for the target. */

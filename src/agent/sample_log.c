@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/output.h"
+#include "agent/span_sights.h"
 #include "base/location.h"
 
 struct sample_log {
@@ -83,10 +84,32 @@ static void put_frames(FILE *f, const struct location *location, bool *first)
 	}
 }
 
-void sample_log_add(struct sample_log *l, const struct sample_record *sample,
-		    const struct location *const *locations, size_t count, bool truncated)
+static const char *source_word(const struct sampled_span *span)
 {
-	bool first = true;
+	static const char *const words[SPAN_SOURCE_COUNT] = {
+		[SPAN_OWN] = "own",	  [SPAN_INHERITED] = "inherited",
+		[SPAN_OLDER] = "older",	  [SPAN_ON_STACK] = "stack",
+		[SPAN_LABELS] = "labels", [SPAN_CONTEXT_MAP] = "map",
+	};
+
+	switch (span->answer) {
+	case SPAN_ANSWER_NONE:
+		return "none";
+	case SPAN_ANSWER_UNSAMPLED:
+		return "unsampled";
+	case SPAN_ANSWER_UNSETTLED:
+		return "unsettled";
+	case SPAN_ANSWER_SPAN:
+		break;
+	}
+	return span->source < SPAN_SOURCE_COUNT ? words[span->source] : "unknown";
+}
+
+void sample_log_add(struct sample_log *l, const struct sample_record *sample,
+		    const struct sampled_span *span, const struct location *const *locations,
+		    size_t count, bool truncated)
+{
+	bool first = true, tagged = span->answer == SPAN_ANSWER_SPAN;
 	FILE *f = l->file;
 
 	if (l->error)
@@ -94,13 +117,13 @@ void sample_log_add(struct sample_log *l, const struct sample_record *sample,
 	errno = 0;
 	fprintf(f,
 		"{\"time_ns\":%llu,\"pid\":%u,\"tid\":%u,\"goid\":%llu,\"flags\":%u,"
-		"\"truncated\":%s,\"inherited\":%s",
+		"\"truncated\":%s,\"inherited\":%s,\"source\":\"%s\"",
 		sample->time_ns, sample->pid, sample->tid, sample->goid, sample->flags,
 		truncated ? "true" : "false",
-		sample->flags & SAMPLE_SPAN_INHERITED ? "true" : "false");
-	if (sample->flags & SAMPLE_SPAN) {
-		put_hex(f, "trace_id", sample->span.trace_id, sizeof(sample->span.trace_id));
-		put_hex(f, "span_id", sample->span.span_id, sizeof(sample->span.span_id));
+		tagged && span->source == SPAN_INHERITED ? "true" : "false", source_word(span));
+	if (tagged) {
+		put_hex(f, "trace_id", span->sight.trace_id, sizeof(span->sight.trace_id));
+		put_hex(f, "span_id", span->sight.span_id, sizeof(span->sight.span_id));
 	} else {
 		fputs(",\"trace_id\":\"\",\"span_id\":\"\"", f);
 	}

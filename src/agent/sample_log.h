@@ -9,11 +9,13 @@
 struct location;
 struct sample_log;
 struct sample_record;
+struct sampled_span;
 
 /* Written beside `path`; a negative errno when it cannot be. */
 int sample_log_open(const char *path, struct sample_log **out);
 void sample_log_add(struct sample_log *l, const struct sample_record *sample,
-		    const struct location *const *locations, size_t count, bool truncated);
+		    const struct sampled_span *span, const struct location *const *locations,
+		    size_t count, bool truncated);
 const char *sample_log_get_path(const struct sample_log *l);
 /* Puts it in place, whole. 0 or the first error of writing; `path` is then as it was. */
 int sample_log_commit(struct sample_log *l);

@@ -22,6 +22,15 @@ static const char *const event_labels[] = {
 #undef LABEL
 };
 
+static const char *const source_words[SPAN_SOURCE_COUNT] = {
+	[SPAN_OWN] = "own spans",
+	[SPAN_INHERITED] = "their creator's span",
+	[SPAN_OLDER] = "spans found at the attach",
+	[SPAN_ON_STACK] = "spans on the stack",
+	[SPAN_LABELS] = "pprof labels",
+	[SPAN_CONTEXT_MAP] = "the map of another tool",
+};
+
 static void log_usage(const struct session *s, const struct capture_stats *capture,
 		      uint64_t samples)
 {
@@ -61,6 +70,12 @@ void summary_log(const struct session *s)
 	for (int i = 0; i < EVENT_COUNT; i++)
 		log_debug(s->log, "%s: %llu", event_labels[i],
 			  (unsigned long long)capture.counters.events[i]);
+	for (int i = 0; i < SPAN_SOURCE_COUNT; i++)
+		log_debug(s->log, "samples tagged by %s: %llu", source_words[i],
+			  (unsigned long long)pipeline.by_source[i]);
+	log_debug(s->log, "samples of spans sampled out: %llu, of spans that cannot be read: %llu",
+		  (unsigned long long)pipeline.unsampled,
+		  (unsigned long long)pipeline.span_unsettled);
 	log_debug(s->log, "stacks %llu, repaired frames %llu, truncated %llu",
 		  (unsigned long long)pipeline.unwind.stacks,
 		  (unsigned long long)pipeline.unwind.repaired,
@@ -71,12 +86,15 @@ void summary_log(const struct session *s)
 void summary_log_progress(const struct session *s, double seconds)
 {
 	struct target_counters counters;
-	uint64_t samples, inside;
+	struct pipeline_stats stats;
+	uint64_t inside = 0;
 
 	capture_get_counters(s->capture, &counters);
-	samples = counters.events[EVENT_SAMPLES];
-	inside = counters.events[EVENT_SAMPLES_IN_SPAN] + counters.events[EVENT_SAMPLES_INHERITED];
+	pipeline_get_stats(s->pipeline, &stats);
+	for (int i = 0; i < SPAN_SOURCE_COUNT; i++)
+		inside += stats.by_source[i];
 	log_info(s->log, "%.0f s: %llu samples, %.1f %% inside spans, %llu spans started", seconds,
-		 (unsigned long long)samples, samples ? 100.0 * inside / samples : 0.0,
+		 (unsigned long long)stats.samples,
+		 stats.samples ? 100.0 * inside / stats.samples : 0.0,
 		 (unsigned long long)counters.events[EVENT_SPANS_STARTED]);
 }

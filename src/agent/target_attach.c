@@ -13,6 +13,7 @@
 
 #include "agent/attach.h"
 #include "agent/binary_store.h"
+#include "agent/census.h"
 #include "agent/options.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -59,19 +60,40 @@ static int attach_probes(struct targets *t, struct target *target, const char *l
 	return 0;
 }
 
+/* Spans older than the probes; without them samples still find what stands on the stack. */
+static void take_census(struct targets *t, struct target *target)
+{
+	struct census_result census;
+	int error = census_take(t->config.capture, target, &census);
+
+	if (error) {
+		log_debug(t->config.log,
+			  "pid %d: spans older than the attach are not looked for: %s", target->pid,
+			  strerror(-error));
+		return;
+	}
+	log_debug(t->config.log,
+		  "pid %d: of %zu goroutines %zu have open spans, %zu ran, %zu were not looked at",
+		  target->pid, census.goroutines, census.tagged, census.running, census.unread);
+	if (census.tagged)
+		target_attach_newproc(t, target);
+}
+
 int target_attach(struct targets *t, struct entry *e)
 {
 	struct target *target = &e->target;
 	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
 	struct target_process description;
 	char link[64];
+	bool prepared;
 	int error, fd;
 
 	error = process_get_load_bias(target->process, target->binary->first_segment_address,
 				      &target->bias);
 	if (error)
 		return error;
-	target->generation = e->prepared ? e->prepared : ++t->next_generation;
+	prepared = e->prepared;
+	target->generation = prepared ? e->prepared : ++t->next_generation;
 	e->prepared = 0;
 	if (!target->binary->profiled++)
 		gobinary_set_cache(target->binary->go, t->config.cache);
@@ -83,6 +105,9 @@ int target_attach(struct targets *t, struct entry *e)
 	attach_describe(info, target->bias, target->generation, &description);
 	if (!t->config.options->probes)
 		description.flags &= ~TARGET_SPANS;
+	/* An image that was prepared has had its probes from its first instruction on. */
+	if (description.flags & TARGET_SPANS && !prepared)
+		description.flags |= TARGET_OLDER;
 	if (e->first_span)
 		description.flags |= TARGET_SPANS_SEEN;
 	error = capture_set_process(t->config.capture, target->pid, &description);
@@ -95,6 +120,8 @@ int target_attach(struct targets *t, struct entry *e)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	error = attach_probes(t, target, link);
 	close(fd);
+	if (!error && description.flags & TARGET_OLDER)
+		take_census(t, target);
 	return error || process_is_alive(target->process) ? error : -ESRCH;
 }
 

@@ -13,12 +13,13 @@
 #include "spanprof.skel.h"
 
 #include "capture/clocks.h"
+#include "capture/context_map.h"
 #include "capture/goroutine_store.h"
 #include "capture/preflight.h"
+#include "capture/probes.h"
 #include "capture/registers.h"
 
 #define RECORDS_PER_POLL 4096 /* a poll round ends, however fast records come */
-#define PROBES_MAX	 8192
 
 struct capture {
 	struct capture_config config;
@@ -27,8 +28,7 @@ struct capture {
 	struct ring_buffer *ring;
 	struct clocks *clocks;
 	struct goroutine_store *store;
-	struct bpf_link **probes; /* slots; NULL: free */
-	size_t probe_slots;
+	struct probes *probes;
 	unsigned polled; /* records in this round */
 };
 
@@ -67,6 +67,16 @@ static int on_record(void *context, void *data, size_t size)
 	return ++c->polled >= RECORDS_PER_POLL ? -EAGAIN : 0;
 }
 
+static int on_ended_span(void *context, void *data, size_t size)
+{
+	struct capture *c = context;
+	const struct record_header *header = data;
+
+	if (size >= sizeof(struct span_record) && header->type == RECORD_ENDED_SPAN)
+		c->handler.on_ended_span(c->handler.context, data);
+	return ++c->polled >= RECORDS_PER_POLL ? -EAGAIN : 0;
+}
+
 static int load(struct capture *c, char *why, size_t why_size)
 {
 	int error;
@@ -80,6 +90,8 @@ static int load(struct capture *c, char *why, size_t why_size)
 	error = bpf_map__set_max_entries(c->bpf->maps.records, c->config.ring_bytes);
 	if (!error)
 		error = bpf_map__set_max_entries(c->bpf->maps.goroutines, c->config.goroutines_max);
+	/* Where that tool does not run, or is another version, its spans are simply not known. */
+	(void)context_map_use(c->bpf->maps.traces_ctx_v1, CONTEXT_MAP_PATH);
 	if (!error)
 		error = spanprof_bpf__load(c->bpf);
 	if (error)
@@ -99,6 +111,14 @@ static int attach_tracepoints(struct capture *c)
 		return -errno;
 	bpf->links.process_exit = bpf_program__attach(bpf->progs.process_exit);
 	return bpf->links.process_exit ? 0 : -errno;
+}
+
+static int open_rings(struct capture *c)
+{
+	c->ring = ring_buffer__new(bpf_map__fd(c->bpf->maps.records), on_record, c, NULL);
+	return c->ring ? ring_buffer__add(c->ring, bpf_map__fd(c->bpf->maps.ended_spans),
+					  on_ended_span, c)
+		       : -errno;
 }
 
 int capture_open(const struct capture_config *config, const struct capture_handler *handler,
@@ -140,9 +160,14 @@ int capture_open(const struct capture_config *config, const struct capture_handl
 		preflight_explain(error, "goroutine store", why, why_size);
 		goto out;
 	}
-	c->ring = ring_buffer__new(bpf_map__fd(c->bpf->maps.records), on_record, c, NULL);
-	if (!c->ring) {
-		error = preflight_explain(-errno, "cannot map the ring buffer", why, why_size);
+	error = probes_open(&c->probes);
+	if (error) {
+		preflight_explain(error, "probes", why, why_size);
+		goto out;
+	}
+	error = open_rings(c);
+	if (error) {
+		preflight_explain(error, "cannot map the ring buffers", why, why_size);
 		goto out;
 	}
 	*out = c;
@@ -171,9 +196,7 @@ void capture_close(struct capture *c)
 	if (!c)
 		return;
 	clocks_close(c->clocks);
-	for (size_t i = 0; i < c->probe_slots; i++)
-		bpf_link__destroy(c->probes[i]);
-	free(c->probes);
+	probes_close(c->probes);
 	ring_buffer__free(c->ring);
 	goroutine_store_close(c->store);
 	spanprof_bpf__destroy(c->bpf);
@@ -206,6 +229,12 @@ static bool find_process(struct capture *c, pid_t pid, struct target_process *kn
 
 	return !bpf_map__lookup_elem(c->bpf->maps.processes, &key, sizeof(key), known,
 				     sizeof(*known), 0);
+}
+
+int capture_add_older(struct capture *c, uint32_t generation, uint64_t g, uint64_t goid,
+		      const struct capture_older_span *spans, size_t count)
+{
+	return goroutine_store_add_older(c->store, generation, g, goid, spans, count);
 }
 
 uint32_t capture_get_generation(struct capture *c, pid_t pid)
@@ -248,49 +277,19 @@ static const struct bpf_program *probe_program(const struct capture *c,
 	return NULL;
 }
 
-static int free_slot(struct capture *c, size_t *slot)
-{
-	size_t slots = c->probe_slots ? c->probe_slots * 2 : 8;
-	struct bpf_link **grown;
-
-	for (*slot = 0; *slot < c->probe_slots; ++*slot)
-		if (!c->probes[*slot])
-			return 0;
-	if (slots > PROBES_MAX)
-		return -ENOSPC;
-	grown = realloc(c->probes, slots * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + c->probe_slots, 0, (slots - c->probe_slots) * sizeof(*grown));
-	c->probes = grown;
-	c->probe_slots = slots;
-	return 0;
-}
-
 int capture_attach(struct capture *c, enum capture_probe_kind kind, pid_t pid, const char *path,
 		   uint64_t file_offset, int *probe, char *why, size_t why_size)
 {
 	const struct bpf_program *program = probe_program(c, kind);
-	LIBBPF_OPTS(bpf_uprobe_opts, options);
-	size_t slot;
-	int error = program ? free_slot(c, &slot) : -EINVAL;
+	int error = program ? probes_attach(c->probes, program, pid, path, file_offset, probe)
+			    : -EINVAL;
 
-	if (error)
-		return preflight_explain(error, "cannot attach a probe", why, why_size);
-	c->probes[slot] =
-		bpf_program__attach_uprobe_opts(program, pid, path, file_offset, &options);
-	if (!c->probes[slot])
-		return preflight_explain(-errno, "cannot attach a probe", why, why_size);
-	*probe = slot;
-	return 0;
+	return error ? preflight_explain(error, "cannot attach a probe", why, why_size) : 0;
 }
 
 void capture_detach(struct capture *c, int probe)
 {
-	if (probe < 0 || (size_t)probe >= c->probe_slots)
-		return;
-	bpf_link__destroy(c->probes[probe]);
-	c->probes[probe] = NULL;
+	probes_detach(c->probes, probe);
 }
 
 int capture_get_fd(const struct capture *c)

@@ -28,12 +28,19 @@ struct capture_handler {
 	void (*on_exec)(void *context, const struct process_record *exec);
 	void (*on_exit)(void *context, const struct process_record *exit);
 	void (*on_first_span)(void *context, const struct process_record *process);
+	void (*on_ended_span)(void *context, const struct span_record *span);
 };
 
 enum capture_probe_kind { /* which BPF program; the agent maps gobinary's kinds to these */
 			  CAPTURE_PROBE_RUNTIME_TRACE,
 			  CAPTURE_PROBE_WITH_VALUE,
 			  CAPTURE_PROBE_NEWPROC,
+};
+
+/* A span that is older than its probe. */
+struct capture_older_span {
+	uint64_t address; /* of the recordingSpan */
+	uint8_t span_id[8];
 };
 
 struct capture_stats {
@@ -59,6 +66,12 @@ int capture_set_process(struct capture *c, pid_t pid, const struct target_proces
  */
 int capture_prepare_image(struct capture *c, const struct target_image *image,
 			  const struct target_process *target);
+/*
+ * What a census found of a goroutine of that image: `count` open spans, outermost first, of which
+ * the innermost 16 are kept. -ENOSPC: the store is full.
+ */
+int capture_add_older(struct capture *c, uint32_t generation, uint64_t g, uint64_t goid,
+		      const struct capture_older_span *spans, size_t count);
 /* Of the image that the kernel side knows now; 0: none, or still pending. */
 uint32_t capture_get_generation(struct capture *c, pid_t pid);
 void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation);

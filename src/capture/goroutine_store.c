@@ -11,13 +11,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/capture.h"
+
 #define LIVE_MAX 4096 /* as many as the processes map holds */
 
 /* As in bpf/maps.bpf.h. */
+#define SPANS_MAX 16
+#define OLDER	  1
+
 struct stored_key {
 	uint32_t generation;
-	uint32_t zero;
+	uint32_t older;
 	uint64_t g;
+};
+
+struct stored_goroutine {
+	uint64_t goid;
+	uint32_t depth;
+	uint32_t inherited;
+	uint64_t kept;
+	struct {
+		uint64_t address;
+		uint8_t span_id[8];
+	} spans[SPANS_MAX];
 };
 
 struct goroutine_store {
@@ -90,6 +106,22 @@ void goroutine_store_forget(struct goroutine_store *s, uint32_t generation)
 	s->live_count--;
 	memmove(&s->live[at], &s->live[at + 1], (s->live_count - at) * sizeof(*s->live));
 	s->dirty = true;
+}
+
+int goroutine_store_add_older(struct goroutine_store *s, uint32_t generation, uint64_t g,
+			      uint64_t goid, const struct capture_older_span *spans, size_t count)
+{
+	struct stored_key key = {.generation = generation, .older = OLDER, .g = g};
+	struct stored_goroutine value = {.goid = goid};
+	size_t first = count > SPANS_MAX ? count - SPANS_MAX : 0;
+
+	for (size_t i = first; i < count; i++) {
+		value.spans[value.depth].address = spans[i].address;
+		memcpy(value.spans[value.depth++].span_id, spans[i].span_id, 8);
+	}
+	if (bpf_map_update_elem(s->map_fd, &key, &value, BPF_ANY))
+		return errno == E2BIG ? -ENOSPC : -errno;
+	return 0;
 }
 
 void goroutine_store_sweep(struct goroutine_store *s)

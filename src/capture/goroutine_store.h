@@ -3,8 +3,10 @@
 #ifndef CAPTURE_GOROUTINE_STORE_H
 #define CAPTURE_GOROUTINE_STORE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+struct capture_older_span;
 struct goroutine_store;
 
 int goroutine_store_open(int map_fd, struct goroutine_store **out);
@@ -12,6 +14,9 @@ void goroutine_store_close(struct goroutine_store *s);
 /* -ENOMEM, -ENOSPC. */
 int goroutine_store_add(struct goroutine_store *s, uint32_t generation);
 void goroutine_store_forget(struct goroutine_store *s, uint32_t generation);
+/* See capture_add_older. */
+int goroutine_store_add_older(struct goroutine_store *s, uint32_t generation, uint64_t g,
+			      uint64_t goid, const struct capture_older_span *spans, size_t count);
 /* Deletes entries of forgotten generations; returns at once when none was forgotten. */
 void goroutine_store_sweep(struct goroutine_store *s);
 

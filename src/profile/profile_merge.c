@@ -6,6 +6,7 @@
 
 #include "base/string_table.h"
 #include "profile/profile_tables.h"
+#include "spans/span_groups.h"
 #include "spans/spans.h"
 
 /* A row that found no room in the receiving profile; samples that need it are dropped. */
@@ -146,13 +147,24 @@ static uint32_t merge_resource(struct merge *m, uint32_t from)
 	return profile_intern_resource(m->to, rows, head->attribute_count, &handle) ? LOST : handle;
 }
 
+static uint32_t merged_resource(const struct merge *m, uint32_t from)
+{
+	uint32_t to = from < m->from->resources.count ? m->resources[from] : 0;
+
+	return to == LOST ? 0 : to;
+}
+
+static void merge_group(const struct merge *m, const struct span_group *group)
+{
+	spans_absorb_group(m->to->spans, group, string_table_get(m->from->strings, group->name),
+			   merged_resource(m, group->resource));
+}
+
 static uint32_t merge_span(struct merge *m, uint32_t from)
 {
 	struct span span = *spans_get(m->from->spans, from);
 
-	span.resource = span.resource < m->from->resources.count ? m->resources[span.resource] : 0;
-	if (span.resource == LOST)
-		span.resource = 0;
+	span.resource = merged_resource(m, span.resource);
 	return spans_absorb(m->to->spans, &span, string_table_get(m->from->strings, span.name));
 }
 
@@ -206,6 +218,8 @@ int profile_merge(struct profile *to, const struct profile *from)
 		m.resources[i] = merge_resource(&m, i);
 	for (uint32_t i = 1; i <= spans_count(from->spans); i++)
 		m.spans[i] = merge_span(&m, i);
+	for (uint32_t i = 1; i <= spans_group_count(from->spans); i++)
+		merge_group(&m, spans_get_group(from->spans, i));
 	merge_samples(&m);
 	profile_cover(to, from->start_wall_ns, from->end_wall_ns);
 	to->dropped += from->dropped;

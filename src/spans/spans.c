@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The spans seen in samples, found by (trace ID, span ID), counted up to a cap. */
+/* Spans found by (trace ID, span ID), up to a cap; the sums of the ended ones beside them. */
 #include "spans/spans.h"
 
 #include <errno.h>
@@ -8,9 +8,11 @@
 
 #include "base/handle_index.h"
 #include "base/string_table.h"
+#include "spans/span_groups.h"
 
 /* Names are for people; a longer one is cut. */
 #define NAME_BYTES_MAX 1024
+#define STATUS_ERROR   1
 
 struct span_key {
 	uint8_t trace_id[16];
@@ -22,6 +24,7 @@ struct spans {
 	struct span *rows;	      /* row 0 unused: handles begin at 1 */
 	size_t count, capacity, max;
 	struct handle_index index;
+	struct span_groups groups;
 	uint64_t dropped;
 };
 
@@ -42,6 +45,7 @@ void spans_close(struct spans *s)
 {
 	if (!s)
 		return;
+	span_groups_close(&s->groups);
 	handle_index_close(&s->index);
 	free(s->rows);
 	free(s);
@@ -73,22 +77,28 @@ static int grow(struct spans *s)
 	return 0;
 }
 
+static struct span *find(struct spans *s, const struct span_key *key)
+{
+	uint32_t handle =
+		handle_index_find(&s->index, handle_hash(key, sizeof(*key)), same_ids, s, key);
+
+	return handle ? &s->rows[handle] : NULL;
+}
+
 /* The row of these IDs, made when new; NULL at the cap, counted. */
 static struct span *find_or_make(struct spans *s, const uint8_t trace_id[16],
 				 const uint8_t span_id[8])
 {
 	struct span_key key;
 	struct span *row;
-	uint32_t handle;
-	uint64_t hash;
 
 	memcpy(key.trace_id, trace_id, sizeof(key.trace_id));
 	memcpy(key.span_id, span_id, sizeof(key.span_id));
-	hash = handle_hash(&key, sizeof(key));
-	handle = handle_index_find(&s->index, hash, same_ids, s, &key);
-	if (handle)
-		return &s->rows[handle];
-	if (grow(s) || handle_index_add(&s->index, hash, (uint32_t)s->count)) {
+	row = find(s, &key);
+	if (row)
+		return row;
+	if (grow(s) ||
+	    handle_index_add(&s->index, handle_hash(&key, sizeof(key)), (uint32_t)s->count)) {
 		s->dropped++;
 		return NULL;
 	}
@@ -100,13 +110,18 @@ static struct span *find_or_make(struct spans *s, const uint8_t trace_id[16],
 	return row;
 }
 
-static void set_name(struct spans *s, struct span *row, const char *name, size_t size)
+static uint32_t name_id(struct spans *s, const char *name, size_t size)
 {
 	char cleaned[NAME_BYTES_MAX];
-	uint32_t id;
 
 	size = string_clean(cleaned, sizeof(cleaned), name, size);
-	id = string_table_add(s->strings, cleaned, size);
+	return string_table_add(s->strings, cleaned, size);
+}
+
+static void set_name(struct spans *s, struct span *row, const char *name, size_t size)
+{
+	uint32_t id = name_id(s, name, size);
+
 	if (id)
 		row->name = id;
 }
@@ -136,13 +151,75 @@ uint32_t spans_add(struct spans *s, const struct span_sight *sight)
 	return row->handle;
 }
 
+/* Half of the room is for spans that have samples. */
+static bool has_room_for_ended(const struct spans *s)
+{
+	return s->count <= s->max / 2;
+}
+
+static struct span *row_of_ended(struct spans *s, const uint8_t trace_id[16],
+				 const uint8_t span_id[8], bool keep)
+{
+	struct span_key key;
+
+	if (keep && has_room_for_ended(s))
+		return find_or_make(s, trace_id, span_id);
+	memcpy(key.trace_id, trace_id, sizeof(key.trace_id));
+	memcpy(key.span_id, span_id, sizeof(key.span_id));
+	return find(s, &key);
+}
+
+/* What an ended span has beyond an open one. */
+static void absorb_end(struct span *row, const struct span *other)
+{
+	row->ended = true;
+	row->status = other->status;
+	row->kind = other->kind;
+	memcpy(row->parent_id, other->parent_id, sizeof(row->parent_id));
+	row->start_wall_ns = other->start_wall_ns;
+	row->duration_ns = other->duration_ns;
+}
+
+static void add_to_group(struct spans *s, const struct span_end *end)
+{
+	uint32_t name = name_id(s, end->name, end->name_size);
+	struct span_group *group = span_groups_get(&s->groups, name, end->span.resource);
+
+	if (!group) {
+		s->groups.dropped++;
+		return;
+	}
+	durations_add(&group->durations, end->span.duration_ns);
+	group->errors += end->span.status == STATUS_ERROR;
+}
+
+void spans_end(struct spans *s, const struct span_end *end, bool keep)
+{
+	struct span *row = row_of_ended(s, end->span.trace_id, end->span.span_id, keep);
+
+	if (row && row->ended)
+		return;
+	if (row) {
+		if (end->name_size)
+			set_name(s, row, end->name, end->name_size);
+		if (end->span.resource)
+			row->resource = end->span.resource;
+		row->sampled |= end->span.sampled;
+		absorb_end(row, &end->span);
+	}
+	add_to_group(s, end);
+}
+
 uint32_t spans_absorb(struct spans *s, const struct span *other, const char *name)
 {
-	struct span *row = find_or_make(s, other->trace_id, other->span_id);
+	struct span *row = other->samples ? find_or_make(s, other->trace_id, other->span_id)
+					  : row_of_ended(s, other->trace_id, other->span_id, true);
 
 	if (!row)
 		return 0;
-	if (name[0] && (!row->name || other->last_ns >= row->last_ns))
+	/* An ended span has its final name; before, the last one seen counts. */
+	if (name[0] &&
+	    (!row->name || other->ended || (!row->ended && other->last_ns >= row->last_ns)))
 		set_name(s, row, name, strlen(name));
 	if (other->resource)
 		row->resource = other->resource;
@@ -150,6 +227,8 @@ uint32_t spans_absorb(struct spans *s, const struct span *other, const char *nam
 	row->samples += other->samples;
 	row->value_ns += other->value_ns;
 	widen(row, other->first_ns, other->last_ns);
+	if (other->ended && !row->ended)
+		absorb_end(row, other);
 	return row->handle;
 }
 
@@ -166,4 +245,28 @@ uint32_t spans_count(const struct spans *s)
 uint64_t spans_dropped(const struct spans *s)
 {
 	return s->dropped;
+}
+
+uint32_t spans_group_count(const struct spans *s)
+{
+	return s->groups.count ? (uint32_t)s->groups.count - 1 : 0;
+}
+
+const struct span_group *spans_get_group(const struct spans *s, uint32_t group)
+{
+	return group && group < s->groups.count ? &s->groups.rows[group] : NULL;
+}
+
+void spans_absorb_group(struct spans *s, const struct span_group *other, const char *name,
+			uint32_t resource)
+{
+	struct span_group *group =
+		span_groups_get(&s->groups, name_id(s, name, strlen(name)), resource);
+
+	if (!group) {
+		s->groups.dropped += other->durations.count;
+		return;
+	}
+	durations_merge(&group->durations, &other->durations);
+	group->errors += other->errors;
 }

@@ -263,6 +263,15 @@ static bool step(struct walker *w, struct cursor *c, enum walk_end *end)
 	return step_over(w, c, inside, size, end);
 }
 
+/* What is walked from here on may be the goroutine's own stack: the last one walked is. */
+static void note_goroutine(struct walker *w, const struct cursor *c)
+{
+	w->out->goroutine_pc = c->pc;
+	w->out->goroutine_sp = c->sp;
+	w->out->goroutine_exact = c->exact;
+	w->out->goroutine_at = w->out->count + !c->hide_first;
+}
+
 static enum walk_end walk(struct walker *w, struct cursor *c)
 {
 	enum walk_end end;
@@ -270,6 +279,7 @@ static enum walk_end walk(struct walker *w, struct cursor *c)
 	w->switch_at = 0;
 	if (!w->info || !in_text(w, c->pc))
 		return walk_foreign(w, c);
+	note_goroutine(w, c);
 	for (; c->depth < UNWIND_FRAMES_MAX; c->depth++) {
 		if (!step(w, c, &end))
 			return end;
@@ -290,6 +300,7 @@ static bool lay_out(const struct sample_record *sample, struct layout *out)
 	size_t used = (size_t)sample->chain_count + sample->curg_count + sample->kernel_count +
 		      sample->stack_count + sample->curg_stack_count;
 
+	used += sample->candidate_count * (sizeof(struct span_candidate) / 8);
 	if (sample->header.size_bytes < sizeof(*sample) || used > words)
 		return false;
 	out->chain = sample->words;
@@ -364,6 +375,7 @@ void unwind_sample(const struct sample_record *sample, struct gobinary *binary, 
 		pclntab_begin(w.table);
 	out->count = out->kernel_count = 0;
 	out->truncated = false;
+	out->goroutine_pc = 0;
 	stats->stacks++;
 	if (!lay_out(sample, &layout)) {
 		out->truncated = true;

@@ -20,6 +20,10 @@ struct unwound_stack {
 	uint64_t pcs[UNWIND_FRAMES_MAX];
 	bool exact[UNWIND_FRAMES_MAX]; /* the address itself executed: leaf, signal or g0 hand-over
 					*/
+	/* Where the goroutine's own stack begins; goroutine_pc 0: not known. */
+	uint64_t goroutine_pc, goroutine_sp;
+	bool goroutine_exact;
+	uint32_t goroutine_at; /* index of the frame that called goroutine_pc's */
 };
 
 struct unwind_stats {

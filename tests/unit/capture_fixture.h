@@ -27,8 +27,9 @@ struct seen_sample {
 struct fixture {
 	struct capture *capture;
 	size_t sample_count, exec_count, exit_count,
-		first_span_count; /* all, also those not kept */
+		first_span_count, ended_count; /* all, also those not kept */
 	struct seen_sample samples[SEEN_MAX];
+	struct span_record ended[SEEN_MAX];
 	struct process_record execs[SEEN_MAX], exits[SEEN_MAX], first_spans[SEEN_MAX];
 };
 
@@ -77,6 +78,17 @@ static inline void see_first_span(void *context, const struct process_record *re
 	keep(f->first_spans, &f->first_span_count, record);
 }
 
+static inline void see_ended(void *context, const struct span_record *record)
+{
+	struct fixture *f = context;
+
+	assert_int_equal(record->header.type, RECORD_ENDED_SPAN);
+	assert_int_equal(record->header.size_bytes, sizeof(*record));
+	if (f->ended_count < SEEN_MAX)
+		f->ended[f->ended_count] = *record;
+	f->ended_count++;
+}
+
 /* In a child: a test that fails leaves nobody behind who burns CPU for ever. */
 static inline void die_with_parent(void)
 {
@@ -104,6 +116,7 @@ static inline int open_capture(struct fixture *f, const struct capture_config *c
 		.on_exec = see_exec,
 		.on_exit = see_exit,
 		.on_first_span = see_first_span,
+		.on_ended_span = see_ended,
 	};
 
 	return capture_open(config, &handler, &f->capture, why, why_size);

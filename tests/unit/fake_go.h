@@ -20,6 +20,7 @@ struct fake_g {
 	uint64_t stack_hi;
 	uint64_t sched_sp, sched_pc, sched_bp;
 	uint64_t syscall_sp, syscall_pc;
+	void *labels;
 };
 
 struct fake_m {
@@ -28,45 +29,66 @@ struct fake_m {
 	struct fake_g *curg;
 };
 
+struct fake_context {
+	uint8_t trace_id[16];
+	uint8_t span_id[8];
+	uint8_t flags;
+};
+
 struct fake_span {
 	uint64_t other[2];
+	uint64_t kind;
 	const char *name;
 	uint64_t name_size;
+	uint64_t start_wall, start_ext;
 	uint64_t end_wall, end_ext;
-	struct {
-		uint8_t trace_id[16];
-		uint8_t span_id[8];
-		uint8_t flags;
-	} context;
+	uint64_t status;
+	struct fake_context context, parent;
+	uint8_t rest[TARGET_SPAN_WINDOW]; /* read, too; a real one has no end within */
 };
+
+#define FAKE_SPAN_TYPE	    0x5ca1ab1e0
+#define FAKE_UNSAMPLED_TYPE 0x5ca1ab200
+/* Interface tables: any numbers that are not found elsewhere in memory. */
+#define FAKE_CANCEL_ITAB       0x17ab50001100
+#define FAKE_VALUE_ITAB	       0x17ab50001200
+#define FAKE_SPAN_PLACE(field) (offsetof(struct fake_span, field) - 16)
 
 /* Where this thread keeps g, as Go's own threads do. */
 static __thread struct fake_g *fake_current_g;
 
-static inline struct target_process fake_target(uint32_t generation)
-{
+static inline struct target_process fake_target(uint32_t generation){
 	return (struct target_process){
-		.generation = generation,
-		.flags = TARGET_GO | TARGET_SPANS | TARGET_CGO,
-		.tls_offset =
-			(int32_t)((char *)&fake_current_g - (char *)__builtin_thread_pointer()),
-		.g_m = offsetof(struct fake_g, m),
-		.g_goid = offsetof(struct fake_g, goid),
-		.g_stack_hi = offsetof(struct fake_g, stack_hi),
-		.g_sched_sp = offsetof(struct fake_g, sched_sp),
-		.g_sched_pc = offsetof(struct fake_g, sched_pc),
-		.g_sched_bp = offsetof(struct fake_g, sched_bp),
-		.g_syscall_sp = offsetof(struct fake_g, syscall_sp),
-		.g_syscall_pc = offsetof(struct fake_g, syscall_pc),
-		.m_curg = offsetof(struct fake_m, curg),
-		.span_context = offsetof(struct fake_span, context),
-		.span_end_time = offsetof(struct fake_span, end_wall),
-		.span_name = offsetof(struct fake_span, name),
-		.context_trace_id = 0,
-		.context_span_id = 16,
-		.context_flags = 24,
-		.span_type = 0x5ca1ab1e,
-	};
+		       .generation = generation,
+		       .flags = TARGET_GO | TARGET_SPANS | TARGET_CGO,
+		       .tls_offset = (int32_t)((char *)&fake_current_g -
+					       (char *)__builtin_thread_pointer()),
+		       .g_m = offsetof(struct fake_g, m),
+		       .g_goid = offsetof(struct fake_g, goid),
+		       .g_stack_hi = offsetof(struct fake_g, stack_hi),
+		       .g_sched_sp = offsetof(struct fake_g, sched_sp),
+		       .g_sched_pc = offsetof(struct fake_g, sched_pc),
+		       .g_sched_bp = offsetof(struct fake_g, sched_bp),
+		       .g_syscall_sp = offsetof(struct fake_g, syscall_sp),
+		       .g_syscall_pc = offsetof(struct fake_g, syscall_pc),
+		       .m_curg = offsetof(struct fake_m, curg),
+		       .g_labels = offsetof(struct fake_g, labels),
+		       .span = {.window = 16,
+				.trace_id = FAKE_SPAN_PLACE(context),
+				.span_id = FAKE_SPAN_PLACE(context.span_id),
+				.trace_flags = FAKE_SPAN_PLACE(context.flags),
+				.parent_id = FAKE_SPAN_PLACE(parent.span_id),
+				.name = FAKE_SPAN_PLACE(name),
+				.start_time = FAKE_SPAN_PLACE(start_wall),
+				.end_time = FAKE_SPAN_PLACE(end_wall),
+				.status = FAKE_SPAN_PLACE(status),
+				.kind = FAKE_SPAN_PLACE(kind),
+				.unsampled_trace_id = 8},
+		       .span_type = FAKE_SPAN_TYPE,
+		       .unsampled_type = FAKE_UNSAMPLED_TYPE,
+		       .type_mask = UINT64_MAX,
+		       .itabs = {.start = FAKE_CANCEL_ITAB, .end = FAKE_VALUE_ITAB + 1},
+};
 }
 
 /*

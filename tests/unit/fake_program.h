@@ -58,11 +58,12 @@ static inline const struct sample_record *sampled(void)
 }
 
 static inline void assert_span(const struct sample_record *s, const struct fake_span *span,
-			       uint8_t level, uint32_t more_flags)
+			       uint8_t level, enum span_source source)
 {
-	const uint32_t flags = SAMPLE_SPAN | SAMPLE_SPAN_INHERITED | SAMPLE_SPAN_UNREADABLE;
+	const uint32_t flags = SAMPLE_SPAN | SAMPLE_UNSAMPLED | SAMPLE_SPAN_UNREADABLE;
 
-	assert_int_equal(s->flags & flags, SAMPLE_SPAN | more_flags);
+	assert_int_equal(s->flags & flags, SAMPLE_SPAN);
+	assert_int_equal(s->span.source, source);
 	assert_int_equal(s->span.address, ADDRESS(span));
 	assert_memory_equal(s->span.trace_id, span->context.trace_id, 16);
 	assert_memory_equal(s->span.span_id, span->context.span_id, 8);
@@ -76,8 +77,7 @@ static inline void assert_span(const struct sample_record *s, const struct fake_
 
 static inline void assert_no_span(const struct sample_record *s)
 {
-	assert_int_equal(s->flags & (SAMPLE_SPAN | SAMPLE_SPAN_INHERITED | SAMPLE_SPAN_UNREADABLE),
-			 0);
+	assert_int_equal(s->flags & (SAMPLE_SPAN | SAMPLE_SPAN_UNREADABLE), 0);
 	assert_int_equal(s->span.address, 0);
 }
 

@@ -25,7 +25,7 @@ static void test_unreadable(void **state)
 	assert_true(s != MAP_FAILED);
 	fake_span_make(s, 0xaa, 1, "goes");
 	fake_start(s, &p->g);
-	assert_span(sampled(), s, 0, 0);
+	assert_span(sampled(), s, 0, SPAN_OWN);
 	s->name = (char *)1;
 	sample = sampled(); /* a name elsewhere: the span is known all the same */
 	assert_true(sample->flags & SAMPLE_SPAN);
@@ -64,7 +64,7 @@ static void test_system_stack(void **state)
 	p->g.sched_bp = 0x5678;
 	fake_current_g = &p->g0;
 	sample = sampled();
-	assert_span(sample, &p->spans[0], 0, 0);
+	assert_span(sample, &p->spans[0], 0, SPAN_OWN);
 	assert_int_equal(sample->goid, 41);
 	assert_int_equal(sample->flags & (SAMPLE_SYSTEM_STACK | SAMPLE_CURG_SYSCALL),
 			 SAMPLE_SYSTEM_STACK);

@@ -21,20 +21,20 @@ static void test_one_span(void **state)
 	assert_int_equal(sampled()->goid, 41);
 	fake_span_make(a, 0xaa, 0x11, "GET /a");
 	fake_start(a, &p->g);
-	assert_span(sampled(), a, 0, 0);
+	assert_span(sampled(), a, 0, SPAN_OWN);
 	assert_int_equal(
 		counters().events[EVENT_SPANS_STARTED] - before.events[EVENT_SPANS_STARTED], 1);
 	/* The name as it is now; a long one comes in part, with its length. */
 	a->name = "GET /users/{id}";
 	a->name_size = strlen(a->name);
 	a->context.flags = 3;
-	assert_span(sampled(), a, 0, 0);
+	assert_span(sampled(), a, 0, SPAN_OWN);
 	memset(name, 'n', sizeof(name));
 	a->name = name;
 	a->name_size = sizeof(name);
-	assert_span(sampled(), a, 0, 0);
+	assert_span(sampled(), a, 0, SPAN_OWN);
 	a->name_size = 0;
-	assert_span(sampled(), a, 0, 0);
+	assert_span(sampled(), a, 0, SPAN_OWN);
 	/* Ended: in its memory, no probe tells. */
 	a->end_ext = 1;
 	assert_no_span(sampled());
@@ -69,22 +69,22 @@ static void test_nested(void **state)
 	for (uint8_t i = 0; i < 4; i++) {
 		fake_span_make(&s[i], 0xaa, 0x10 + i, "level");
 		fake_start(&s[i], &p->g);
-		assert_span(sampled(), &s[i], i, 0);
+		assert_span(sampled(), &s[i], i, SPAN_OWN);
 	}
 	/* The probe's second sight of a span does not count. */
 	fake_start(&s[3], &p->g);
-	assert_span(sampled(), &s[3], 3, 0);
+	assert_span(sampled(), &s[3], 3, SPAN_OWN);
 	/* Ended out of order: the innermost that is open. */
 	s[2].end_wall = 1;
-	assert_span(sampled(), &s[3], 3, 0);
+	assert_span(sampled(), &s[3], 3, SPAN_OWN);
 	s[3].end_wall = 1;
-	assert_span(sampled(), &s[1], 1, 0);
+	assert_span(sampled(), &s[1], 1, SPAN_OWN);
 	/* A new one takes the place of those that have ended. */
 	fake_span_make(&s[4], 0xaa, 0x20, "again");
 	fake_start(&s[4], &p->g);
-	assert_span(sampled(), &s[4], 2, 0);
+	assert_span(sampled(), &s[4], 2, SPAN_OWN);
 	s[4].end_wall = s[1].end_wall = 1;
-	assert_span(sampled(), &s[0], 0, 0);
+	assert_span(sampled(), &s[0], 0, SPAN_OWN);
 }
 
 /* More than fit: the outermost are forgotten and counted; ended ones go first. */
@@ -98,11 +98,11 @@ static void test_depth(void **state)
 		fake_span_make(&s[i], 0xaa, 0x10 + i, "deep");
 		fake_start(&s[i], &p->g);
 	}
-	assert_span(sampled(), &s[19], 15, 0);
+	assert_span(sampled(), &s[19], 15, SPAN_OWN);
 	assert_int_equal(counters().lost[LOSS_SPAN_DEPTH] - before.lost[LOSS_SPAN_DEPTH], 4);
 	for (int i = 19; i > 4; i--)
 		s[i].end_wall = 1;
-	assert_span(sampled(), &s[4], 0, 0);
+	assert_span(sampled(), &s[4], 0, SPAN_OWN);
 	s[4].end_wall = 1;
 	assert_no_span(sampled()); /* s[3] is open, and forgotten */
 
@@ -116,7 +116,7 @@ static void test_depth(void **state)
 		s[i].end_wall = 1;
 	fake_span_make(&s[36], 0xbb, 0x99, "last");
 	fake_start(&s[36], &p->g);
-	assert_span(sampled(), &s[36], 8, 0);
+	assert_span(sampled(), &s[36], 8, SPAN_OWN);
 	assert_int_equal(counters().lost[LOSS_SPAN_DEPTH], before.lost[LOSS_SPAN_DEPTH]);
 }
 
@@ -137,12 +137,12 @@ static void test_inherited(void **state)
 	assert_int_equal(
 		counters().events[EVENT_GO_STATEMENTS] - before.events[EVENT_GO_STATEMENTS], 1);
 	run_as(&p->child);
-	assert_span(sampled(), &s[0], 0, SAMPLE_SPAN_INHERITED);
+	assert_span(sampled(), &s[0], 0, SPAN_INHERITED);
 	assert_int_equal(sampled()->goid, 42);
 	fake_start(&s[2], &p->child);
-	assert_span(sampled(), &s[2], 1, 0);
+	assert_span(sampled(), &s[2], 1, SPAN_OWN);
 	s[2].end_wall = 1;
-	assert_span(sampled(), &s[0], 0, SAMPLE_SPAN_INHERITED);
+	assert_span(sampled(), &s[0], 0, SPAN_INHERITED);
 	s[0].end_wall = 1;
 	assert_no_span(sampled());
 	run_as(&p->g);
@@ -163,12 +163,12 @@ static void test_reused_goroutine(void **state)
 
 	fake_span_make(&s[0], 0xaa, 1, "before");
 	fake_start(&s[0], &p->g);
-	assert_span(sampled(), &s[0], 0, 0);
+	assert_span(sampled(), &s[0], 0, SPAN_OWN);
 	p->g.goid = 99;
 	assert_no_span(sampled());
 	fake_span_make(&s[1], 0xaa, 2, "after");
 	fake_start(&s[1], &p->g);
-	assert_span(sampled(), &s[1], 0, 0);
+	assert_span(sampled(), &s[1], 0, SPAN_OWN);
 }
 
 /* A new image of the process starts with nothing, though addresses and numbers are the same. */
@@ -178,13 +178,13 @@ static void test_new_image(void **state)
 
 	fake_span_make(&p->spans[0], 0xaa, 1, "old");
 	fake_start(&p->spans[0], &p->g);
-	assert_span(sampled(), &p->spans[0], 0, 0);
+	assert_span(sampled(), &p->spans[0], 0, SPAN_OWN);
 	capture_forget_process(p->capture.capture, getpid(), p->generation);
 	begin(state);
 	assert_no_span(sampled());
 	capture_sweep(p->capture.capture);
 	fake_start(&p->spans[0], &p->g);
-	assert_span(sampled(), &p->spans[0], 0, 0);
+	assert_span(sampled(), &p->spans[0], 0, SPAN_OWN);
 }
 
 /* The prologue's branch to morestack: the function will be entered again. */
@@ -199,7 +199,7 @@ static void test_growing_stack(void **state)
 	fire_fake_growing_stack(ADDRESS(&p->spans[0]), 0, 0, 0, &p->g);
 	assert_no_span(sampled());
 	fake_start(&p->spans[0], &p->g);
-	assert_span(sampled(), &p->spans[0], 0, 0);
+	assert_span(sampled(), &p->spans[0], 0, SPAN_OWN);
 }
 
 /* The other start probe: a value in an interface, told by its type. */
@@ -212,8 +212,8 @@ static void test_with_value(void **state)
 	fake_span_make(&s[1], 0xaa, 2, "span");
 	fire_fake_with_value(0, 0, 0xbad, ADDRESS(&s[0]), &p->g);
 	assert_no_span(sampled());
-	fire_fake_with_value(0, 0, 0x5ca1ab1e, ADDRESS(&s[1]), &p->g);
-	assert_span(sampled(), &s[1], 0, 0);
+	fire_fake_with_value(0, 0, FAKE_SPAN_TYPE, ADDRESS(&s[1]), &p->g);
+	assert_span(sampled(), &s[1], 0, SPAN_OWN);
 }
 
 int main(void)

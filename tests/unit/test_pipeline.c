@@ -272,7 +272,7 @@ static void test_long_names(void **state)
 	pipeline_add(f->pipeline, &f->target, s);
 	assert_span(f, 2, 2, cut, 1);
 	s->span.span_id[0]++; /* a count that no record has room for */
-	s->span.name_copied = 65535;
+	s->span.name_copied = 255;
 	pipeline_add(f->pipeline, &f->target, s);
 	s = make_in_span(f, 4, "late"); /* the kernel side read nothing of it */
 	s->span.name_copied = 0;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/sample_log.h"
+#include "agent/span_sights.h"
 #include "base/location.h"
 #include "base/string_table.h"
 
@@ -30,13 +31,14 @@ static void written(const struct location *location, char *text)
 {
 	char folder[] = "/tmp/test_sample_log.XXXXXX", path[64];
 	struct sample_record sample = {.pid = 7, .tid = 8, .goid = 9, .time_ns = 10};
+	struct sampled_span span = {.answer = SPAN_ANSWER_NONE};
 	struct sample_log *log;
 	FILE *file;
 
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/a.jsonl", folder);
 	assert_int_equal(sample_log_open(path, &log), 0);
-	sample_log_add(log, &sample, &location, 1, false);
+	sample_log_add(log, &sample, &span, &location, 1, false);
 	assert_int_equal(sample_log_commit(log), 0);
 	sample_log_close(log);
 	file = fopen(path, "r");
@@ -69,10 +71,12 @@ static void test_line(void **state)
 	char text[TEXT_SIZE];
 
 	written(&s.location, text);
-	assert_string_equal(text, "{\"time_ns\":10,\"pid\":7,\"tid\":8,\"goid\":9,\"flags\":0,"
-				  "\"truncated\":false,\"inherited\":false,\"trace_id\":\"\","
-				  "\"span_id\":\"\",\"stack\":[\"main.a\\\"b\\\\ c\\\\d.go:3\","
-				  "\"main.main :0\"]}\n");
+	assert_string_equal(
+		text,
+		"{\"time_ns\":10,\"pid\":7,\"tid\":8,\"goid\":9,\"flags\":0,"
+		"\"truncated\":false,\"inherited\":false,\"source\":\"none\",\"trace_id\":\"\","
+		"\"span_id\":\"\",\"stack\":[\"main.a\\\"b\\\\ c\\\\d.go:3\","
+		"\"main.main :0\"]}\n");
 }
 
 /* Names of generic functions are that long; file and line stand behind them. */

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names are read late where they are long; labels are text that anybody may have set. */
+#include "agent/span_sights.h"
+
+#include <spanprof/record.h>
+#include <string.h>
+
+#include "agent/binary_store.h"
+#include "agent/targets.h"
+#include "base/clock.h"
+#include "gobinary/gobinary.h"
+#include "process/process.h"
+#include "process/span_memory.h"
+#include "unwind/live_words.h"
+
+#define TRACE_FLAG_SAMPLED 1
+
+/* The name as the kernel side saw it; its rest is read now, when what lies there begins alike. */
+static size_t read_name(const struct target *target, uint64_t address, uint32_t size,
+			const char *seen, uint8_t seen_size, char *name)
+{
+	size_t wanted = size < SPAN_SIGHT_NAME_MAX ? size : SPAN_SIGHT_NAME_MAX;
+	size_t copied = seen_size < RECORD_SPAN_NAME_MAX ? seen_size : RECORD_SPAN_NAME_MAX;
+
+	if (wanted > copied && !process_read_memory(target->process, address, name, wanted) &&
+	    (!copied ||
+	     !memcmp(name, seen, copied))) /* else the span is over, its memory another's */
+		return wanted;
+	if (copied)
+		memcpy(name, seen, copied);
+	return copied;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static bool parse_hex(const char *text, size_t size, uint8_t *to, size_t bytes)
+{
+	if (size != 2 * bytes)
+		return false;
+	for (size_t i = 0; i < bytes; i++) {
+		int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		to[i] = (uint8_t)(high << 4 | low);
+	}
+	return true;
+}
+
+/* dd-trace-go writes 64-bit IDs as decimal numbers; as bytes they are big-endian. */
+static bool parse_decimal(const char *text, size_t size, uint8_t to[8])
+{
+	unsigned __int128 value = 0;
+
+	if (!size || size > 20)
+		return false;
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		value = value * 10 + (unsigned)(text[i] - '0');
+	}
+	if (value > UINT64_MAX)
+		return false;
+	for (int i = 7; i >= 0; i--, value >>= 8)
+		to[i] = (uint8_t)value;
+	return true;
+}
+
+/* A label without a trace ID names a span all the same; it can only not be linked. */
+static enum span_answer of_labels(const struct sample_record *sample, struct sampled_span *out)
+{
+	struct span_sight *sight = &out->sight;
+	struct label_values v;
+
+	memcpy(&v, sample->span.name, sizeof(v));
+	if (v.span_id_size > sizeof(v.span_id) || v.trace_id_size > sizeof(v.trace_id) ||
+	    v.span_name_size > sizeof(v.span_name))
+		return SPAN_ANSWER_NONE;
+	if (v.decimal ? !parse_decimal(v.span_id, v.span_id_size, sight->span_id)
+		      : !parse_hex(v.span_id, v.span_id_size, sight->span_id, 8))
+		return SPAN_ANSWER_NONE;
+	sight->sampled = !v.decimal && parse_hex(v.trace_id, v.trace_id_size, sight->trace_id, 16);
+	if (!sight->sampled)
+		memset(sight->trace_id, 0, sizeof(sight->trace_id));
+	memcpy(out->name, v.span_name, v.span_name_size);
+	sight->name_size = v.span_name_size;
+	return SPAN_ANSWER_SPAN;
+}
+
+/* Sample times are of the monotonic clock, span times of the wall clock. */
+static bool was_open_at(const struct span_memory *span, uint64_t monotonic_ns)
+{
+	uint64_t ago_ns = clock_monotonic_ns() - monotonic_ns;
+
+	return span_memory_is_open(span) || go_time_wall_ns(span->end) > clock_wall_ns() - ago_ns;
+}
+
+static enum span_answer settle(const struct target *target, const struct sample_record *sample,
+			       struct sampled_span *out)
+{
+	const struct go_span_offsets *at = &gobinary_get_info(target->binary->go)->span;
+	struct span_memory span;
+
+	if (span_memory_read(target->process, at, sample->span.address, &span))
+		return SPAN_ANSWER_UNSETTLED;
+	if (memcmp(span.span_id, sample->span.span_id, sizeof(span.span_id)) ||
+	    !was_open_at(&span, sample->time_ns))
+		return SPAN_ANSWER_NONE;
+	memcpy(out->sight.trace_id, span.trace_id, sizeof(out->sight.trace_id));
+	memcpy(out->sight.span_id, span.span_id, sizeof(out->sight.span_id));
+	out->sight.sampled = span.trace_flags & TRACE_FLAG_SAMPLED;
+	out->sight.name_size = span_memory_read_name(target->process, &span, out->name);
+	return SPAN_ANSWER_SPAN;
+}
+
+/* Behind the words of the stacks; NULL: none, or the record is cut. */
+static const struct span_candidate *candidates_of(const struct sample_record *sample)
+{
+	size_t words = (size_t)sample->chain_count + sample->curg_count + sample->kernel_count +
+		       sample->stack_count + sample->curg_stack_count;
+	size_t bytes = sizeof(*sample) + words * sizeof(*sample->words) +
+		       sample->candidate_count * sizeof(struct span_candidate);
+
+	if (!sample->candidate_count || bytes > sample->header.size_bytes)
+		return NULL;
+	return (const struct span_candidate *)(sample->words + words);
+}
+
+static bool is_plausible(const struct span_candidate *c, const struct sample_record *sample)
+{
+	struct span_memory span = {
+		.start = {c->start[0], c->start[1]},
+		.name_address = c->name_address,
+		.name_size = c->name_size,
+	};
+
+	memcpy(span.trace_id, c->trace_id, sizeof(span.trace_id));
+	memcpy(span.span_id, c->span_id, sizeof(span.span_id));
+	return !c->address ||
+	       span_memory_is_plausible(&span,
+					clock_wall_ns() - (clock_monotonic_ns() - sample->time_ns));
+}
+
+static enum span_answer of_candidates(const struct target *target,
+				      const struct sample_record *sample,
+				      const struct unwound_stack *stack, struct sampled_span *out)
+{
+	const struct span_candidate *c = candidates_of(sample);
+	struct live_words words;
+	size_t i = 0;
+
+	if (!c)
+		return SPAN_ANSWER_NONE;
+	live_words_begin(&words, target->binary->go, target->bias, stack);
+	while (i < sample->candidate_count &&
+	       !(live_words_has(&words, c[i].slot) && is_plausible(&c[i], sample)))
+		i++;
+	if (i == sample->candidate_count)
+		return SPAN_ANSWER_NONE;
+	if (!c[i].address)
+		return SPAN_ANSWER_UNSAMPLED;
+	out->source = SPAN_ON_STACK;
+	memcpy(out->sight.trace_id, c[i].trace_id, sizeof(out->sight.trace_id));
+	memcpy(out->sight.span_id, c[i].span_id, sizeof(out->sight.span_id));
+	out->sight.sampled = c[i].trace_flags & TRACE_FLAG_SAMPLED;
+	out->sight.name_size =
+		read_name(target, c[i].name_address, c[i].name_size, NULL, 0, out->name);
+	return SPAN_ANSWER_SPAN;
+}
+
+static enum span_answer of_record(const struct target *target, const struct sample_record *sample,
+				  struct sampled_span *out)
+{
+	const struct sample_span *span = &sample->span;
+
+	out->source = span->source;
+	if (span->source == SPAN_LABELS)
+		return of_labels(sample, out);
+	out->sight.name_size = read_name(target, span->name_address, span->name_size, span->name,
+					 span->name_copied, out->name);
+	out->sight.sampled = span->trace_flags & TRACE_FLAG_SAMPLED;
+	memcpy(out->sight.trace_id, span->trace_id, sizeof(out->sight.trace_id));
+	memcpy(out->sight.span_id, span->span_id, sizeof(out->sight.span_id));
+	return SPAN_ANSWER_SPAN;
+}
+
+void span_sight_of_sample(const struct target *target, const struct sample_record *sample,
+			  const struct unwound_stack *stack, struct sampled_span *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->sight.name = out->name;
+	out->sight.time_ns = sample->time_ns;
+	out->source = sample->span.source;
+	if (sample->flags & SAMPLE_UNSAMPLED)
+		out->answer = SPAN_ANSWER_UNSAMPLED;
+	else if (sample->flags & SAMPLE_SPAN_UNREADABLE)
+		out->answer = settle(target, sample, out);
+	else
+		out->answer = of_candidates(target, sample, stack, out);
+	if (out->answer == SPAN_ANSWER_NONE && sample->flags & SAMPLE_SPAN)
+		out->answer = of_record(target, sample, out);
+}
+
+void span_end_of_record(const struct target *target, const struct span_record *record, char *name,
+			struct span_end *end)
+{
+	struct go_time start = {record->start[0], record->start[1]};
+	struct go_time stop = {record->end[0], record->end[1]};
+
+	memset(end, 0, sizeof(*end));
+	memcpy(end->span.trace_id, record->trace_id, sizeof(end->span.trace_id));
+	memcpy(end->span.span_id, record->span_id, sizeof(end->span.span_id));
+	memcpy(end->span.parent_id, record->parent_id, sizeof(end->span.parent_id));
+	end->name = name;
+	end->name_size = read_name(target, record->name_address, record->name_size, record->name,
+				   record->name_copied, name);
+	end->span.sampled = record->trace_flags & TRACE_FLAG_SAMPLED;
+	end->span.status = record->status;
+	end->span.kind = record->kind;
+	end->span.start_wall_ns = go_time_wall_ns(start);
+	end->span.duration_ns = go_time_between_ns(start, stop);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All goroutines of a Go process, as its runtime lists them in memory. */
+#ifndef PROCESS_GOROUTINES_H
+#define PROCESS_GOROUTINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gobinary_info;
+struct process;
+
+/* runtime's g.atomicstatus, without its scan bit */
+enum goroutine_status {
+	GOROUTINE_IDLE = 0,
+	GOROUTINE_RUNNABLE = 1,
+	GOROUTINE_RUNNING = 2,
+	GOROUTINE_SYSCALL = 3,
+	GOROUTINE_WAITING = 4,
+	GOROUTINE_DEAD = 6,
+};
+
+struct goroutine_state {
+	uint64_t g; /* address of the runtime.g */
+	uint64_t goid;
+	uint32_t status;
+	uint64_t stack_low, stack_high;
+	uint64_t sp, pc, fp; /* where it was left; means nothing while it runs */
+};
+
+/*
+ * The addresses of all g's, dead ones too, at most `max`; the caller frees them. -ENOTSUP: where
+ * the runtime lists them was not found; -ENOMEM, -EFAULT, -ESRCH …
+ */
+int goroutines_list(const struct process *p, const struct gobinary_info *info, uint64_t bias,
+		    size_t max, uint64_t **list, size_t *count);
+/*
+ * Reads `count` of them at once. One that cannot be read, or whose stack is implausible, has
+ * goid 0. Errors as of remote_pieces_read.
+ */
+int goroutines_read(const struct process *p, const struct gobinary_info *info, const uint64_t *list,
+		    size_t count, struct goroutine_state *out);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frame by frame by pcsp, each with its own stack map; see live_stack.h. */
+#include "unwind/live_stack.h"
+
+#include "gobinary/gobinary.h"
+#include "unwind/frame_rule.h"
+
+#define FRAMES_MAX    512
+#define ARGUMENTS_MAX 64 /* words of arguments and spill slots of one call */
+
+struct frame {
+	uint64_t pc, start, limit; /* [start, limit): limit is SP of its caller */
+	uint64_t return_address;
+};
+
+static bool word_at(const struct still_stack *stack, uint64_t address, uint64_t *word)
+{
+	uint64_t index = (address - stack->sp) / 8;
+
+	if (address < stack->sp || index >= stack->count)
+		return false;
+	*word = stack->words[index];
+	return true;
+}
+
+static bool measure(struct pclntab *table, uint64_t bias, const struct still_stack *stack,
+		    struct frame *frame)
+{
+	uint64_t inside = frame->pc - bias - 1;
+	struct go_function function;
+	struct frame_rule rule;
+	int32_t delta;
+
+	if (pclntab_find_function(table, inside, &function) || function.flags & GO_TOP_FRAME ||
+	    function.flags & GO_SP_WRITE || pclntab_get_sp_delta(table, inside, &delta) ||
+	    delta < 0)
+		return false;
+	frame_rule_get(frame->start, (uint32_t)delta, &rule);
+	frame->limit = rule.caller_sp;
+	return word_at(stack, rule.return_slot, &frame->return_address);
+}
+
+/* The frame's own words, then the arguments it was called with: those lie with its caller's. */
+static void take_frame(struct pclntab *table, uint64_t pc, const struct still_stack *stack,
+		       const struct frame *frame, const struct live_stack_query *query)
+{
+	uint64_t end = frame->limit + 8 * ARGUMENTS_MAX, word;
+
+	for (uint64_t at = frame->start; at < end && word_at(stack, at, &word); at += 8) {
+		enum pointer_slot slot;
+
+		if (!query->is_wanted(query->context, word))
+			continue;
+		slot = pclntab_get_pointer_slot(table, pc, true, (int64_t)(frame->limit - at));
+		if (slot == POINTER_SLOT_LIVE)
+			query->take(query->context, word);
+		else if (slot == POINTER_SLOT_UNKNOWN && at >= frame->limit)
+			break;
+	}
+}
+
+void live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
+		     const struct live_stack_query *query)
+{
+	struct frame frame = {.pc = stack->pc, .start = stack->sp};
+	struct pclntab *table = gobinary_get_pclntab(binary);
+
+	pclntab_begin(table);
+	for (int i = 0; i < FRAMES_MAX && measure(table, bias, stack, &frame); i++) {
+		take_frame(table, frame.pc - bias, stack, &frame, query);
+		frame.start = frame.limit;
+		frame.pc = frame.return_address;
+	}
+}

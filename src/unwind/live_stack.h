@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stack of a goroutine that stands still: which of its words are in use. */
+#ifndef UNWIND_LIVE_STACK_H
+#define UNWIND_LIVE_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gobinary;
+
+/* A copy of a goroutine's stack from where it was left. */
+struct still_stack {
+	uint64_t pc, sp; /* of the innermost frame; pc is a return address */
+	const uint64_t *words;
+	size_t count;
+};
+
+/* What is asked for, and who takes it. */
+struct live_stack_query {
+	void *context;
+	bool (*is_wanted)(void *context, uint64_t word); /* cheap: asked of every word */
+	void (*take)(void *context, uint64_t word);	 /* wanted, and in use */
+};
+
+/* Innermost frame first. Ends at the outermost frame or where a frame cannot be told. */
+void live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
+		     const struct live_stack_query *query);
+
+#endif
