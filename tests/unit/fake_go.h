@@ -57,38 +57,39 @@ struct fake_span {
 /* Where this thread keeps g, as Go's own threads do. */
 static __thread struct fake_g *fake_current_g;
 
-static inline struct target_process fake_target(uint32_t generation){
+static inline struct target_process fake_target(uint32_t generation)
+{
 	return (struct target_process){
-		       .generation = generation,
-		       .flags = TARGET_GO | TARGET_SPANS | TARGET_CGO,
-		       .tls_offset = (int32_t)((char *)&fake_current_g -
-					       (char *)__builtin_thread_pointer()),
-		       .g_m = offsetof(struct fake_g, m),
-		       .g_goid = offsetof(struct fake_g, goid),
-		       .g_stack_hi = offsetof(struct fake_g, stack_hi),
-		       .g_sched_sp = offsetof(struct fake_g, sched_sp),
-		       .g_sched_pc = offsetof(struct fake_g, sched_pc),
-		       .g_sched_bp = offsetof(struct fake_g, sched_bp),
-		       .g_syscall_sp = offsetof(struct fake_g, syscall_sp),
-		       .g_syscall_pc = offsetof(struct fake_g, syscall_pc),
-		       .m_curg = offsetof(struct fake_m, curg),
-		       .g_labels = offsetof(struct fake_g, labels),
-		       .span = {.window = 16,
-				.trace_id = FAKE_SPAN_PLACE(context),
-				.span_id = FAKE_SPAN_PLACE(context.span_id),
-				.trace_flags = FAKE_SPAN_PLACE(context.flags),
-				.parent_id = FAKE_SPAN_PLACE(parent.span_id),
-				.name = FAKE_SPAN_PLACE(name),
-				.start_time = FAKE_SPAN_PLACE(start_wall),
-				.end_time = FAKE_SPAN_PLACE(end_wall),
-				.status = FAKE_SPAN_PLACE(status),
-				.kind = FAKE_SPAN_PLACE(kind),
-				.unsampled_trace_id = 8},
-		       .span_type = FAKE_SPAN_TYPE,
-		       .unsampled_type = FAKE_UNSAMPLED_TYPE,
-		       .type_mask = UINT64_MAX,
-		       .itabs = {.start = FAKE_CANCEL_ITAB, .end = FAKE_VALUE_ITAB + 1},
-};
+		.generation = generation,
+		.flags = TARGET_GO | TARGET_SPANS | TARGET_CGO,
+		.tls_offset =
+			(int32_t)((char *)&fake_current_g - (char *)__builtin_thread_pointer()),
+		.g_m = offsetof(struct fake_g, m),
+		.g_goid = offsetof(struct fake_g, goid),
+		.g_stack_hi = offsetof(struct fake_g, stack_hi),
+		.g_sched_sp = offsetof(struct fake_g, sched_sp),
+		.g_sched_pc = offsetof(struct fake_g, sched_pc),
+		.g_sched_bp = offsetof(struct fake_g, sched_bp),
+		.g_syscall_sp = offsetof(struct fake_g, syscall_sp),
+		.g_syscall_pc = offsetof(struct fake_g, syscall_pc),
+		.m_curg = offsetof(struct fake_m, curg),
+		.g_labels = offsetof(struct fake_g, labels),
+		.span = {.window = 16,
+			 .trace_id = FAKE_SPAN_PLACE(context),
+			 .span_id = FAKE_SPAN_PLACE(context.span_id),
+			 .trace_flags = FAKE_SPAN_PLACE(context.flags),
+			 .parent_id = FAKE_SPAN_PLACE(parent.span_id),
+			 .name = FAKE_SPAN_PLACE(name),
+			 .start_time = FAKE_SPAN_PLACE(start_wall),
+			 .end_time = FAKE_SPAN_PLACE(end_wall),
+			 .status = FAKE_SPAN_PLACE(status),
+			 .kind = FAKE_SPAN_PLACE(kind),
+			 .unsampled_trace_id = 8},
+		.span_type = FAKE_SPAN_TYPE,
+		.unsampled_type = FAKE_UNSAMPLED_TYPE,
+		.type_mask = UINT64_MAX,
+		.itabs = {.start = FAKE_CANCEL_ITAB, .end = FAKE_VALUE_ITAB + 1},
+	};
 }
 
 /*
