@@ -167,6 +167,8 @@ void pipeline_add_ended(struct pipeline *p, struct target *target, const struct 
 	span_end_of_record(target, record, name, &end);
 	end.span.resource = resource_of(p, target);
 	spans_end(profile_get_spans(p->window), &end, p->config.keep_ended_spans);
+	if (p->config.sample_log)
+		sample_log_add_ended(p->config.sample_log, record->pid, &end);
 }
 
 void pipeline_hold(struct pipeline *p, const struct sample_record *sample)

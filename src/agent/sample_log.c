@@ -13,6 +13,7 @@
 
 #include "agent/output.h"
 #include "agent/span_sights.h"
+#include "base/string_table.h"
 #include "base/location.h"
 
 struct sample_log {
@@ -131,6 +132,29 @@ void sample_log_add(struct sample_log *l, const struct sample_record *sample,
 	for (size_t i = 0; i < count; i++)
 		put_frames(f, locations[i], &first);
 	fputs("]}\n", f);
+	if (ferror(f))
+		l->error = errno ? -errno : -EIO;
+}
+
+void sample_log_add_ended(struct sample_log *l, uint32_t pid, const struct span_end *end)
+{
+	const struct span *span = &end->span;
+	char name[4 * SPAN_SIGHT_NAME_MAX];
+	FILE *f = l->file;
+
+	if (l->error)
+		return;
+	errno = 0;
+	string_clean(name, sizeof(name), end->name, end->name_size);
+	fprintf(f, "{\"ended_span\":\"");
+	put_text(f, name);
+	fprintf(f, "\",\"pid\":%u,\"start_ns\":%llu,\"duration_ns\":%llu,\"status\":%u,\"kind\":%u",
+		pid, (unsigned long long)span->start_wall_ns, (unsigned long long)span->duration_ns,
+		span->status, span->kind);
+	put_hex(f, "trace_id", span->trace_id, sizeof(span->trace_id));
+	put_hex(f, "span_id", span->span_id, sizeof(span->span_id));
+	put_hex(f, "parent_id", span->parent_id, sizeof(span->parent_id));
+	fputs("}\n", f);
 	if (ferror(f))
 		l->error = errno ? -errno : -EIO;
 }
