@@ -60,6 +60,8 @@ int elf_image_read_file(struct elf_image *image, uint64_t offset, void *to, size
  * of a PIE win over the bytes in the file.
  */
 int elf_image_read_word(struct elf_image *image, uint64_t address, uint64_t *word);
+/* So many of them in a row; but for a PIE, at the cost of one. */
+int elf_image_read_words(struct elf_image *image, uint64_t address, uint64_t *words, size_t count);
 /* The address of a place (8-aligned, in a writable segment) whose relocated word equals `value`,
  * from `*place` + 8 on (0: from the start). -ENOENT no further one. */
 int elf_image_find_word(struct elf_image *image, uint64_t value, uint64_t *place);

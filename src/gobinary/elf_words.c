@@ -50,6 +50,17 @@ int elf_image_read_word(struct elf_image *image, uint64_t address, uint64_t *wor
 	return elf_image_read(image, address, word, sizeof(*word));
 }
 
+int elf_image_read_words(struct elf_image *image, uint64_t address, uint64_t *words, size_t count)
+{
+	int err = 0;
+
+	if (!elf_image_is_pie(image))
+		return elf_image_read(image, address, words, count * sizeof(*words));
+	for (size_t i = 0; !err && i < count; i++)
+		err = elf_image_read_word(image, address + i * sizeof(*words), &words[i]);
+	return err;
+}
+
 /* A reader of overlapping relocations would be misled, so the word's own relocation decides. */
 static int check_word(struct elf_image *image, uint64_t address, uint64_t value)
 {

@@ -17,6 +17,7 @@
 
 #define MAX_ITABS   65536 /* a server of 29 MB has 1.4 thousand */
 #define MAX_METHODS 4096
+#define LINKS	    64 /* read at once */
 
 struct search {
 	struct elf_image *image;
@@ -47,20 +48,19 @@ static bool is_value_context(const struct search *s, uint64_t type)
 /* `*interface` is the table's, also when the table is none of those looked for. */
 static int look(struct search *s, uint64_t itab, uint64_t *interface)
 {
-	uint64_t type;
-	int err = elf_image_read_word(s->image, itab, interface);
+	uint64_t words[2];
+	int err = elf_image_read_words(s->image, itab, words, 2);
 
-	if (!err)
-		err = elf_image_read_word(s->image, itab + ITAB_TYPE, &type);
 	if (err)
 		return err;
-	if (s->span && type == s->span)
+	*interface = words[0];
+	if (s->span && words[1] == s->span)
 		add(s->out->span, &s->out->span_count, GO_SPAN_ITABS_MAX, itab);
-	if (!s->context || *interface != s->context ||
-	    !rtypes_begins_with(s->image, s->module, type, "context", s->context))
+	if (!s->context || words[0] != s->context ||
+	    !rtypes_begins_with(s->image, s->module, words[1], "context", s->context))
 		return 0;
 	if (add(s->out->context, &s->out->context_count, GO_CONTEXT_ITABS_MAX, itab) &&
-	    is_value_context(s, type))
+	    is_value_context(s, words[1]))
 		s->out->value_context = itab;
 	return 0;
 }
@@ -68,31 +68,37 @@ static int look(struct search *s, uint64_t itab, uint64_t *interface)
 /* Up to Go 1.26: moduledata.itablinks. */
 static void look_through_links(struct search *s)
 {
-	uint64_t count = s->module->itab_link_count;
+	uint64_t left = s->module->itab_link_count, at = s->module->itab_links;
 
-	count = count < MAX_ITABS ? count : MAX_ITABS;
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t itab, interface;
+	left = left < MAX_ITABS ? left : MAX_ITABS;
+	while (left) {
+		size_t count = left < LINKS ? (size_t)left : LINKS;
+		uint64_t links[LINKS], interface;
 
-		if (elf_image_read_word(s->image, s->module->itab_links + 8 * i, &itab) ||
-		    look(s, itab, &interface))
+		if (elf_image_read_words(s->image, at, links, count))
 			return;
+		for (size_t i = 0; i < count; i++)
+			if (look(s, links[i], &interface))
+				return;
+		at += count * sizeof(*links);
+		left -= count;
 	}
 }
 
 /* From Go 1.27: one behind the other, each as long as its interface has methods. */
 static void look_through_row(struct search *s)
 {
-	uint64_t at = s->module->itabs;
+	uint64_t at = s->module->itabs, last = 0, methods = 0;
 
 	for (size_t i = 0; i < MAX_ITABS && at < s->module->itabs_end; i++) {
-		uint64_t interface, methods;
+		uint64_t interface;
 
 		if (look(s, at, &interface) ||
-		    elf_image_read(s->image, interface + INTERFACE_COUNT, &methods,
-				   sizeof(methods)) ||
+		    (interface != last && elf_image_read(s->image, interface + INTERFACE_COUNT,
+							 &methods, sizeof(methods))) ||
 		    methods > MAX_METHODS)
 			return;
+		last = interface;
 		at += ITAB_METHODS + 8 * (methods ? methods : 1);
 	}
 }
