@@ -128,6 +128,7 @@ type sample struct {
 	Span  string   `json:"span_id"`
 	Trace string   `json:"trace_id"`
 	Stack []string `json:"stack"`
+	Ended string   `json:"ended_span"` // no sample: a span's end
 }
 
 func (s *sample) tag() tag {
@@ -148,9 +149,11 @@ func readSamples(r io.Reader) ([]sample, error) {
 	var samples []sample
 	err := eachLine(r, func(line []byte) error {
 		var s sample
-		err := json.Unmarshal(line, &s)
+		if err := json.Unmarshal(line, &s); err != nil || s.Ended != "" {
+			return err
+		}
 		samples = append(samples, s)
-		return err
+		return nil
 	})
 	return samples, err
 }
