@@ -92,9 +92,11 @@ func (t *tally) judged() score {
 var inheriting = map[string]bool{"child": true, "child-after-own": true, "grandchild": true,
 	"orphan-open": true}
 
-// unaware are the kinds whose goroutine was made under a span before the attach and holds nothing
-// of it: nobody can tell it from one made before that span. It may be untagged, but not wrong.
-var unaware = map[string]bool{"older-unaware": true}
+// unaware are the kinds whose goroutine, when the span is older than the attach, may be older, too,
+// and holds nothing of it: nobody can tell it from one made before that span. It may be untagged,
+// but not wrong. (Children made after the attach are judged as older-new-child.)
+var unaware = map[string]bool{"older-unaware": true, "child": true, "child-after-own": true,
+	"grandchild": true, "orphan-open": true}
 
 func (t *tally) explain(format string, args ...any) {
 	t.reasons[fmt.Sprintf(format, args...)]++
