@@ -48,7 +48,6 @@ static __always_inline bool saved_user_registers(struct user_registers *to)
 
 /* What the thread runs, and where the stacks end that it runs on; 0: unknown. */
 struct sampled_goroutine {
-	__u64 g;	  /* m.curg */
 	__u64 limit;	  /* of the stack that sp lies on */
 	__u64 curg_limit; /* of the goroutine's own */
 	bool settled;	  /* whom it works for, or that it works for nobody */
@@ -71,7 +70,7 @@ static __always_inline void read_goroutine(const struct target_process *target,
 		count_lost(LOSS_G_UNREADABLE);
 		return;
 	}
-	found->g = curg;
+	record->g = curg;
 	if (curg) {
 		record->goid = user_word(curg + target->g_goid);
 		if (target->flags & TARGET_SPANS && record->goid)
@@ -157,7 +156,7 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 		read_goroutine(target, &regs, record, &goroutine);
 	words = read_stacks(ctx, s, target, goroutine.limit, goroutine.curg_limit);
 	if (record->goid && !goroutine.settled)
-		words = look_further(target, goroutine.g, goroutine.curg_limit, s, words);
+		words = look_further(target, goroutine.curg_limit, s, words);
 	send(s, words);
 	return 0;
 }

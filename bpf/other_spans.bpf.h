@@ -360,15 +360,15 @@ static __always_inline bool take_context_map(struct sample_record *record)
  * For a goroutine of which the store knows nothing; `limit` is the end of its stack. Returns the
  * number of words behind the record.
  */
-static __always_inline __u32 look_further(const struct target_process *target, __u64 g, __u64 limit,
+static __always_inline __u32 look_further(const struct target_process *target, __u64 limit,
 					  struct scratch *s, __u32 words)
 {
 	struct sample_record *record = &s->record;
 	__u64 sp = record->flags & SAMPLE_SYSTEM_STACK ? record->curg_sp : record->sp;
 
 	if (target->flags & TARGET_SPANS && target->itabs.end)
-		words = scan_stack(s, words, sp, limit, g);
-	if (!take_labels(target, g, record))
+		words = scan_stack(s, words, sp, limit, record->g);
+	if (!take_labels(target, record->g, record))
 		take_context_map(record);
 	return words;
 }

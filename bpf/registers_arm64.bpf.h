@@ -39,9 +39,11 @@ static __always_inline bool signal_frame_registers(__u64 frame, struct user_regi
 	return false;
 }
 
-/* Go's ABIInternal argument registers. */
+/* Go's ABIInternal argument registers; results come in the same ones. */
 #define GO_ARGUMENT_0(ctx) ((ctx)->regs[0])
 #define GO_ARGUMENT_1(ctx) ((ctx)->regs[1])
+#define GO_ARGUMENT_2(ctx) ((ctx)->regs[2])
+#define GO_ARGUMENT_3(ctx) ((ctx)->regs[3])
 #define GO_ARGUMENT_4(ctx) ((ctx)->regs[4])
 #define GO_ARGUMENT_5(ctx) ((ctx)->regs[5])
 #define GO_G(ctx)	   ((ctx)->regs[28])

@@ -61,9 +61,11 @@ static __always_inline bool signal_frame_registers(__u64 frame, struct user_regi
 	return true;
 }
 
-/* Go's ABIInternal argument registers. */
+/* Go's ABIInternal argument registers; results come in the same ones. */
 #define GO_ARGUMENT_0(ctx) ((ctx)->rax)
 #define GO_ARGUMENT_1(ctx) ((ctx)->rbx)
+#define GO_ARGUMENT_2(ctx) ((ctx)->rcx)
+#define GO_ARGUMENT_3(ctx) ((ctx)->rdi)
 #define GO_ARGUMENT_4(ctx) ((ctx)->rsi)
 #define GO_ARGUMENT_5(ctx) ((ctx)->r8)
 #define GO_G(ctx)	   ((ctx)->r14)

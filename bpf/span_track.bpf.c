@@ -244,6 +244,26 @@ int span_start_with_value(struct pt_regs *ctx)
 	return 0;
 }
 
+/*
+ * The return of (*tracer).Start: its second result is the span, in an interface whose table says
+ * what type it is.
+ */
+SEC("uprobe")
+int span_start_return(struct pt_regs *ctx)
+{
+	saved_registers *regs = (saved_registers *)ctx;
+	struct target_process *target = span_target();
+	__u64 type;
+
+	if (!target || !read_word(GO_ARGUMENT_2(regs) + 8, &type))
+		return 0;
+	if (type == target->span_type)
+		span_started(target, GO_G(regs), GO_ARGUMENT_3(regs));
+	else if (type == target->unsampled_type)
+		unsampled_started(target, GO_G(regs), GO_ARGUMENT_3(regs));
+	return 0;
+}
+
 /* What the goroutine works for as far as it is stored; false: nothing that could be inherited. */
 static __always_inline bool find_heritage(const struct target_process *target, __u64 g,
 					  struct open_span *open)

@@ -105,6 +105,7 @@ struct sample_record {
 	__u32 generation; /* of struct target_process */
 	__u32 flags;
 	__u64 goid; /* 0: none */
+	__u64 g;    /* address of its runtime.g */
 	__u64 pc;
 	__u64 sp;
 	__u64 fp;
@@ -164,7 +165,7 @@ _Static_assert(sizeof(struct label_values) == RECORD_SPAN_NAME_MAX, "stands in a
 _Static_assert(sizeof(struct span_candidate) == 72, "layout shared with BPF");
 _Static_assert(sizeof(struct span_record) == 192, "layout shared with BPF");
 _Static_assert(sizeof(struct sample_span) == 144, "layout shared with BPF");
-_Static_assert(sizeof(struct sample_record) == 264, "layout shared with BPF");
+_Static_assert(sizeof(struct sample_record) == 272, "layout shared with BPF");
 _Static_assert(sizeof(struct process_record) == 48, "layout shared with BPF");
 
 #endif

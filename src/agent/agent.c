@@ -224,6 +224,7 @@ static int start(struct session *s, char *why, size_t why_size)
 	struct pipeline_config pipeline = {
 		.symbolizer = s->symbolizer,
 		.sample_log = s->sample_log,
+		.capture = s->capture,
 		.period_ns = s->period_ns,
 		.keep_ended_spans = options_is_local(s->options),
 	};

@@ -151,7 +151,8 @@ static bool look_at(struct census *c, const struct goroutine_state *g)
 	if (process_read_memory(c->target->process, g->sp, c->stack, bytes))
 		return false;
 	stack.count = bytes / sizeof(*c->stack);
-	live_stack_each(c->target->binary->go, c->target->bias, &stack, &query);
+	if (!live_stack_each(c->target->binary->go, c->target->bias, &stack, &query))
+		return false;
 	for (size_t i = 0; i < c->word_count; i++)
 		follow(c, c->words[i]);
 	return !goroutines_read(c->target->process, c->info, &g->g, 1, &again) &&

@@ -13,6 +13,7 @@
 #include "agent/span_sights.h"
 #include "agent/targets.h"
 #include "base/clock.h"
+#include "capture/capture.h"
 #include "process/process.h"
 #include "profile/profile.h"
 #include "spans/spans.h"
@@ -141,6 +142,23 @@ static size_t find_locations(struct pipeline *p, const struct target *target)
 	return count;
 }
 
+/*
+ * A goroutine that ran when the census was taken shows its span now: from here on it is known to
+ * the kernel side, so that children inherit it.
+ */
+static void tell_older(struct pipeline *p, const struct target *target,
+		       const struct sample_record *sample, const struct sampled_span *span)
+{
+	struct capture_older_span older = {.address = span->address};
+
+	if (span->answer != SPAN_ANSWER_SPAN || span->source != SPAN_ON_STACK ||
+	    span->start_wall_ns >= target->attached_wall_ns || !p->config.capture)
+		return;
+	memcpy(older.span_id, span->sight.span_id, sizeof(older.span_id));
+	(void)capture_add_older(p->config.capture, target->generation, sample->g, sample->goid,
+				&older, 1);
+}
+
 void pipeline_add(struct pipeline *p, struct target *target, const struct sample_record *sample)
 {
 	struct sample_input input = {.locations = p->locations, .count = 1};
@@ -152,6 +170,7 @@ void pipeline_add(struct pipeline *p, struct target *target, const struct sample
 	input.resource = resource_of(p, target);
 	span_sight_of_sample(target, sample, &p->stack, &span);
 	input.span = span_of(p, &span, input.resource);
+	tell_older(p, target, sample, &span);
 	profile_add(p->window, &input);
 	p->stats.samples++;
 	if (p->config.sample_log)

@@ -11,6 +11,7 @@
 
 #include "unwind/unwind.h"
 
+struct capture;
 struct pipeline;
 struct profile;
 struct sample_log;
@@ -22,6 +23,7 @@ struct target;
 struct pipeline_config {
 	struct symbolizer *symbolizer; /* lent */
 	struct sample_log *sample_log; /* lent; NULL: none */
+	struct capture *capture;       /* lent; told of older spans; NULL: none */
 	uint64_t period_ns;
 	bool keep_ended_spans; /* those that no sample saw, too; else only the sums of their names
 				*/

@@ -167,6 +167,8 @@ static enum span_answer of_candidates(const struct target *target,
 	if (!c[i].address)
 		return SPAN_ANSWER_UNSAMPLED;
 	out->source = SPAN_ON_STACK;
+	out->address = c[i].address;
+	out->start_wall_ns = go_time_wall_ns((struct go_time){c[i].start[0], c[i].start[1]});
 	memcpy(out->sight.trace_id, c[i].trace_id, sizeof(out->sight.trace_id));
 	memcpy(out->sight.span_id, c[i].span_id, sizeof(out->sight.span_id));
 	out->sight.sampled = c[i].trace_flags & TRACE_FLAG_SAMPLED;

@@ -25,7 +25,9 @@ enum span_answer {
 /* Which span a sample belongs to, and how that is known. */
 struct sampled_span {
 	enum span_answer answer;
-	uint8_t source; /* enum span_source */
+	uint8_t source;		/* enum span_source */
+	uint64_t address;	/* of the recordingSpan; 0 not known */
+	uint64_t start_wall_ns; /* of one that is found on the stack, else 0 */
 	struct span_sight sight;
 	char name[SPAN_SIGHT_NAME_MAX]; /* lent to the sight */
 };

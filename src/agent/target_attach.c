@@ -60,23 +60,34 @@ static int attach_probes(struct targets *t, struct target *target, const char *l
 	return 0;
 }
 
-/* Spans older than the probes; without them samples still find what stands on the stack. */
+/*
+ * Spans older than the probes; without them samples still find what stands on the stack. The `go`
+ * probe is there before: whose creator has such a span inherits it.
+ */
 static void take_census(struct targets *t, struct target *target)
 {
+	int *go_probe = t->shared_probes ? &target->binary->newproc_probe : &target->newproc_probe;
+	bool had_probe = *go_probe >= 0;
 	struct census_result census;
-	int error = census_take(t->config.capture, target, &census);
+	int error;
 
-	if (error) {
+	target_attach_newproc(t, target);
+	error = census_take(t->config.capture, target, &census);
+	target->spans_seen = census.tagged;
+	if (!census.tagged && !had_probe) {
+		capture_detach(t->config.capture, *go_probe);
+		*go_probe = -1;
+	}
+	if (error)
 		log_debug(t->config.log,
 			  "pid %d: spans older than the attach are not looked for: %s", target->pid,
 			  strerror(-error));
-		return;
-	}
-	log_debug(t->config.log,
-		  "pid %d: of %zu goroutines %zu have open spans, %zu ran, %zu were not looked at",
-		  target->pid, census.goroutines, census.tagged, census.running, census.unread);
-	if (census.tagged)
-		target_attach_newproc(t, target);
+	else
+		log_debug(t->config.log,
+			  "pid %d: of %zu goroutines %zu have open spans, %zu ran, %zu were not "
+			  "looked at",
+			  target->pid, census.goroutines, census.tagged, census.running,
+			  census.unread);
 }
 
 int target_attach(struct targets *t, struct entry *e)
@@ -98,6 +109,7 @@ int target_attach(struct targets *t, struct entry *e)
 	if (!target->binary->profiled++)
 		gobinary_set_cache(target->binary->go, t->config.cache);
 	target->attached_ns = clock_monotonic_ns();
+	target->attached_wall_ns = clock_wall_ns();
 	error = symbolizer_add_image(t->config.symbolizer, target->generation, target->process,
 				     target->binary->go, target->bias);
 	if (error)

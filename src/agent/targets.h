@@ -34,6 +34,7 @@ struct target {
 	int start_probe, newproc_probe; /* of this process alone; -1 none */
 	bool spans_seen;
 	uint64_t attached_ns;
+	uint64_t attached_wall_ns;
 	/* The resource's handle in the profile of a window, by the window's number. */
 	uint64_t window;
 	uint32_t resource;

@@ -12,6 +12,7 @@
 
 #include "spanprof.skel.h"
 
+#include "capture/calibrate.h"
 #include "capture/clocks.h"
 #include "capture/context_map.h"
 #include "capture/goroutine_store.h"
@@ -29,7 +30,9 @@ struct capture {
 	struct clocks *clocks;
 	struct goroutine_store *store;
 	struct probes *probes;
-	unsigned polled; /* records in this round */
+	struct capture_probe_costs costs;   /* all 0: not measured yet */
+	struct target_counters calibration; /* what measuring them was counted as */
+	unsigned polled;		    /* records in this round */
 };
 
 static int ignore_messages(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -244,6 +247,37 @@ uint32_t capture_get_generation(struct capture *c, pid_t pid)
 	return find_process(c, pid, &known) ? known.generation : 0;
 }
 
+bool capture_get_counts(struct capture *c, pid_t pid, uint32_t generation,
+			struct capture_process_counts *counts)
+{
+	struct target_process known;
+
+	if (!find_process(c, pid, &known) || known.generation != generation)
+		return false;
+	*counts = (struct capture_process_counts){known.spans_started, known.spans_unsampled,
+						  known.go_statements};
+	return true;
+}
+
+int capture_get_probe_costs(struct capture *c, struct capture_probe_costs *costs)
+{
+	struct calibrate_parts parts = {
+		.probes = c->probes,
+		.processes = c->bpf->maps.processes,
+		.span_start = c->bpf->progs.span_start_with_value,
+		.goroutine_start = c->bpf->progs.goroutine_start,
+	};
+	int error = c->costs.span_ns ? 0 : calibrate(&parts, &c->costs, &c->calibration);
+
+	*costs = c->costs;
+	return error;
+}
+
+void capture_forget_goroutines(struct capture *c, uint32_t generation)
+{
+	goroutine_store_clear(c->store, generation);
+}
+
 void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation)
 {
 	struct target_process known;
@@ -271,6 +305,8 @@ static const struct bpf_program *probe_program(const struct capture *c,
 		return c->bpf->progs.span_start_runtime_trace;
 	case CAPTURE_PROBE_WITH_VALUE:
 		return c->bpf->progs.span_start_with_value;
+	case CAPTURE_PROBE_START_RETURN:
+		return c->bpf->progs.span_start_return;
 	case CAPTURE_PROBE_NEWPROC:
 		return c->bpf->progs.goroutine_start;
 	}
@@ -328,6 +364,8 @@ void capture_get_counters(const struct capture *c, struct target_counters *sum)
 			for (int i = 0; i < EVENT_COUNT; i++)
 				sum->events[i] += each[cpu].events[i];
 		}
+		for (int i = 0; i < EVENT_COUNT; i++)
+			sum->events[i] -= c->calibration.events[i];
 	}
 	free(each);
 }

@@ -34,7 +34,18 @@ struct capture_handler {
 enum capture_probe_kind { /* which BPF program; the agent maps gobinary's kinds to these */
 			  CAPTURE_PROBE_RUNTIME_TRACE,
 			  CAPTURE_PROBE_WITH_VALUE,
+			  CAPTURE_PROBE_START_RETURN,
 			  CAPTURE_PROBE_NEWPROC,
+};
+
+/* CPU time of one hit in the process it is in, ns. */
+struct capture_probe_costs {
+	uint64_t span_ns, unsampled_ns, go_ns;
+};
+
+/* What the kernel side has counted of one process image. */
+struct capture_process_counts {
+	uint64_t spans_started, spans_unsampled, go_statements;
 };
 
 /* A span that is older than its probe. */
@@ -74,6 +85,13 @@ int capture_add_older(struct capture *c, uint32_t generation, uint64_t g, uint64
 		      const struct capture_older_span *spans, size_t count);
 /* Of the image that the kernel side knows now; 0: none, or still pending. */
 uint32_t capture_get_generation(struct capture *c, pid_t pid);
+/* False: that image is not known any more. */
+bool capture_get_counts(struct capture *c, pid_t pid, uint32_t generation,
+			struct capture_process_counts *counts);
+/* Measures the probes of this machine, once; some 20 ms at the first call. A negative errno. */
+int capture_get_probe_costs(struct capture *c, struct capture_probe_costs *costs);
+/* Deletes what the store holds of the goroutines of an image, which stays. */
+void capture_forget_goroutines(struct capture *c, uint32_t generation);
 void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation);
 /* Exec and exit of this process and of all its descendants are announced from here on. */
 int capture_follow(struct capture *c, pid_t pid);

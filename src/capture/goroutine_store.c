@@ -124,20 +124,31 @@ int goroutine_store_add_older(struct goroutine_store *s, uint32_t generation, ui
 	return 0;
 }
 
-void goroutine_store_sweep(struct goroutine_store *s)
+/* Deletes those of `generation`; 0: of all that are not live. */
+static void delete_entries(struct goroutine_store *s, uint32_t generation)
 {
 	struct stored_key key, next;
-	bool more;
+	bool more = !bpf_map_get_next_key(s->map_fd, NULL, &key);
 
-	if (!s->dirty)
-		return;
-	s->dirty = false;
-	more = !bpf_map_get_next_key(s->map_fd, NULL, &key);
 	while (more) {
 		/* The next key first: from a deleted one the walk would start anew. */
 		more = !bpf_map_get_next_key(s->map_fd, &key, &next);
-		if (!is_live(s, key.generation))
+		if (generation ? key.generation == generation : !is_live(s, key.generation))
 			bpf_map_delete_elem(s->map_fd, &key);
 		key = next;
 	}
+}
+
+void goroutine_store_clear(struct goroutine_store *s, uint32_t generation)
+{
+	if (generation)
+		delete_entries(s, generation);
+}
+
+void goroutine_store_sweep(struct goroutine_store *s)
+{
+	if (!s->dirty)
+		return;
+	s->dirty = false;
+	delete_entries(s, 0);
 }

@@ -17,6 +17,8 @@ void goroutine_store_forget(struct goroutine_store *s, uint32_t generation);
 /* See capture_add_older. */
 int goroutine_store_add_older(struct goroutine_store *s, uint32_t generation, uint64_t g,
 			      uint64_t goid, const struct capture_older_span *spans, size_t count);
+/* Deletes the entries of one generation, which stays known. */
+void goroutine_store_clear(struct goroutine_store *s, uint32_t generation);
 /* Deletes entries of forgotten generations; returns at once when none was forgotten. */
 void goroutine_store_sweep(struct goroutine_store *s);
 

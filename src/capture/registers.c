@@ -4,36 +4,14 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdint.h>
-#include <stdio.h>
+
+#include "capture/own_text.h"
 
 /* The probe needs an address that is really called. */
 static __attribute__((noinline)) int probed_function(volatile int *calls)
 {
 	return ++*calls;
-}
-
-/* File offset of an address of our own text, from /proc/self/maps. */
-static int offset_of(uint64_t address, uint64_t *offset)
-{
-	FILE *file = fopen("/proc/self/maps", "re");
-	uint64_t start, end, at;
-	int error = -ENOENT;
-	char line[512];
-
-	if (!file)
-		return -errno;
-	while (error && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &at) != 3)
-			continue;
-		if (address >= start && address < end) {
-			*offset = address - start + at;
-			error = 0;
-		}
-	}
-	fclose(file);
-	return error;
 }
 
 int registers_measure(const struct bpf_program *program)
@@ -43,7 +21,7 @@ int registers_measure(const struct bpf_program *program)
 	volatile int calls = 0;
 	struct bpf_link *link;
 	uint64_t offset = 0;
-	int error = offset_of((uint64_t)(uintptr_t)probed_function, &offset);
+	int error = own_text_offset(probed_function, &offset);
 
 	if (error)
 		return error;

@@ -59,16 +59,23 @@ static void take_frame(struct pclntab *table, uint64_t pc, const struct still_st
 	}
 }
 
-void live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
+bool live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
 		     const struct live_stack_query *query)
 {
 	struct frame frame = {.pc = stack->pc, .start = stack->sp};
+	const struct gobinary_info *info = gobinary_get_info(binary);
 	struct pclntab *table = gobinary_get_pclntab(binary);
 
 	pclntab_begin(table);
 	for (int i = 0; i < FRAMES_MAX && measure(table, bias, stack, &frame); i++) {
+		uint64_t inside = frame.pc - bias - 1;
+
+		if (inside - info->async_preempt.start <
+		    info->async_preempt.end - info->async_preempt.start)
+			return false;
 		take_frame(table, frame.pc - bias, stack, &frame, query);
 		frame.start = frame.limit;
 		frame.pc = frame.return_address;
 	}
+	return true;
 }

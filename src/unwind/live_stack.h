@@ -23,8 +23,11 @@ struct live_stack_query {
 	void (*take)(void *context, uint64_t word);	 /* wanted, and in use */
 };
 
-/* Innermost frame first. Ends at the outermost frame or where a frame cannot be told. */
-void live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
+/*
+ * Innermost frame first. Ends at the outermost frame or where a frame cannot be told. False: the
+ * goroutine was stopped between any two instructions, where what is in use is not known.
+ */
+bool live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
 		     const struct live_stack_query *query);
 
 #endif
