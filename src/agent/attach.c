@@ -101,42 +101,68 @@ static void describe_itabs(const struct go_itabs *itabs, uint64_t bias, struct t
 }
 
 /*
- * The call of context.WithValue tells of spans that are sampled out, too. runtimeTrace comes second
- * though it is one for recorded spans alone: there an outer span of another trace would be taken
- * for the one that is sampled out.
+ * Best first. The call of context.WithValue tells of spans that are sampled out, too. runtimeTrace
+ * comes second though it is one for recorded spans alone: there an outer span of another trace
+ * would be taken for the one that is sampled out. The return of Start is single-stepped.
  */
-static const struct go_probe_site *start_site(const struct gobinary_info *info,
-					      enum capture_probe_kind *kind)
-{
-	const struct go_probe_site *trace = &info->probes[GO_PROBE_RUNTIME_TRACE];
-	const struct go_probe_site *value = &info->probes[GO_PROBE_WITH_VALUE];
+static const struct {
+	enum go_probe_kind site;
+	enum capture_probe_kind kind;
+	bool needs_type, recorded_only;
+	const char *words;
+} starts[] = {
+	{GO_PROBE_WITH_VALUE, CAPTURE_PROBE_WITH_VALUE, true, false,
+	 "context.WithValue in tracer.Start"},
+	{GO_PROBE_RUNTIME_TRACE, CAPTURE_PROBE_RUNTIME_TRACE, false, true,
+	 "recordingSpan.runtimeTrace"},
+	{GO_PROBE_TRACER_START_RET, CAPTURE_PROBE_START_RETURN, true, false,
+	 "the return of tracer.Start"},
+};
+#define START_COUNT (sizeof(starts) / sizeof(*starts))
 
-	if (value->present && info->span_type) {
-		*kind = CAPTURE_PROBE_WITH_VALUE;
-		return value;
+static bool has_start(const struct gobinary_info *info, size_t index)
+{
+	return info->probes[starts[index].site].present &&
+	       (!starts[index].needs_type || info->span_type);
+}
+
+/* Its index in `starts`; START_COUNT: none. */
+static size_t find_start(const struct gobinary_info *info, const struct attach_choice *choice)
+{
+	size_t found = START_COUNT;
+	unsigned present = 0;
+
+	for (size_t i = 0; i < START_COUNT; i++) {
+		if (!has_start(info, i) || present++ < choice->skip)
+			continue;
+		if (choice->recorded_only && starts[i].recorded_only)
+			return i;
+		if (found == START_COUNT)
+			found = i;
 	}
-	if (trace->present) {
-		*kind = CAPTURE_PROBE_RUNTIME_TRACE;
-		return trace;
-	}
-	return NULL;
+	return found;
+}
+
+unsigned attach_count_starts(const struct gobinary_info *info)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < START_COUNT; i++)
+		count += has_start(info, i);
+	return count;
 }
 
 bool attach_has_start(const struct gobinary_info *info)
 {
-	enum capture_probe_kind kind;
 	struct target_span unused;
 
-	return info->has_sdk && info->tls_known && start_site(info, &kind) &&
+	return info->has_sdk && info->tls_known && attach_count_starts(info) &&
 	       describe_span(&info->span, &unused);
 }
 
 void attach_describe(const struct gobinary_info *info, uint64_t bias, uint32_t generation,
 		     struct target_process *out)
 {
-	enum capture_probe_kind kind;
-	const struct go_probe_site *start = start_site(info, &kind);
-
 	memset(out, 0, sizeof(*out));
 	out->generation = generation;
 	if (info->tls_known)
@@ -145,7 +171,7 @@ void attach_describe(const struct gobinary_info *info, uint64_t bias, uint32_t g
 		out->flags |= TARGET_SPANS;
 	if (info->cgo)
 		out->flags |= TARGET_CGO;
-	if (start && kind == CAPTURE_PROBE_RUNTIME_TRACE && start->on_branch)
+	if (info->probes[GO_PROBE_RUNTIME_TRACE].on_branch)
 		out->flags |= TARGET_START_ON_BRANCH;
 	describe_runtime(info, out);
 	if (go_version_minor(info->go_version) >= 0 && go_version_minor(info->go_version) < 24)
@@ -179,15 +205,23 @@ void attach_forget_addresses(struct target_process *description)
 	memset(description->top_frames, 0, sizeof(description->top_frames));
 }
 
-int attach_start(struct capture *c, const struct gobinary_info *info, pid_t pid, const char *path,
-		 int *probe, char *why, size_t why_size)
+int attach_start(struct capture *c, const struct gobinary_info *info,
+		 const struct attach_choice *choice, pid_t pid, const char *path, int *probe,
+		 char *why, size_t why_size)
 {
-	enum capture_probe_kind kind;
-	const struct go_probe_site *site = start_site(info, &kind);
+	size_t start = find_start(info, choice);
 
-	if (!site)
+	if (start == START_COUNT)
 		return -ENOENT;
-	return capture_attach(c, kind, pid, path, site->file_offset, probe, why, why_size);
+	return capture_attach(c, starts[start].kind, pid, path,
+			      info->probes[starts[start].site].file_offset, probe, why, why_size);
+}
+
+const char *attach_start_words(const struct gobinary_info *info, const struct attach_choice *choice)
+{
+	size_t start = find_start(info, choice);
+
+	return start == START_COUNT ? "none" : starts[start].words;
 }
 
 int attach_newproc(struct capture *c, const struct gobinary_info *info, pid_t pid, const char *path,
@@ -205,12 +239,9 @@ void attach_describe_words(const struct gobinary_info *info, char *to, size_t si
 {
 	static const char *const sources[] = {"the binary's own types", "a built-in table",
 					      "the newest known version"};
-	enum capture_probe_kind kind;
-	const char *point = "none";
+	const struct attach_choice best = {0};
+	const char *point = attach_start_words(info, &best);
 
-	if (start_site(info, &kind))
-		point = kind == CAPTURE_PROBE_RUNTIME_TRACE ? "recordingSpan.runtimeTrace"
-							    : "context.WithValue in tracer.Start";
 	if (!info->has_sdk) {
 		snprintf(to, size, "%s%s%s, no OpenTelemetry SDK",
 			 info->go_version[0] ? info->go_version : "Go (version unknown)",

@@ -26,6 +26,8 @@ struct binary {
 	/* Attached for all processes of the file, while one of them is profiled: a file that nobody
 	 * runs may be overwritten in place, and must not carry a probe then. −1: none. */
 	int start_probe, newproc_probe;
+	bool probed_apart;	 /* its processes have probes of their own instead */
+	unsigned starts_skipped; /* start points that have shown not to tell of spans */
 	uint64_t last_used;
 };
 

@@ -201,6 +201,7 @@ static void on_tick(struct loop *l)
 		capture_sweep(l->s->capture);
 		make_up_for_unseen(l);
 		targets_retry(l->s->targets);
+		targets_guard(l->s->targets, l->now_ns);
 		targets_explain(l->s->targets, l->now_ns);
 		l->sweep_ns = l->now_ns + SWEEP_NS;
 	}

@@ -18,6 +18,7 @@ enum option_key {
 	KEY_EXCLUDE,
 	KEY_KERNEL_STACKS,
 	KEY_PROBES,
+	KEY_PROBE_BUDGET,
 	KEY_WINDOW,
 	KEY_OTLP_ENDPOINT,
 	KEY_VERBOSE,
@@ -51,6 +52,8 @@ static const struct argp_option profile_options[] = {
 	{"kernel-stacks", KEY_KERNEL_STACKS, "on|off", 0, "record kernel frames (on)", 0},
 	{"probes", KEY_PROBES, "on|off", 0,
 	 "follow spans by probes (on); off: samples are not tagged", 0},
+	{"probe-budget", KEY_PROBE_BUDGET, "PERCENT", 0,
+	 "of a process's CPU time that probes may take; 0: no limit (2)", 0},
 	{"verbose", KEY_VERBOSE, NULL, 0, "tell more on stderr", 0},
 	{0},
 };
@@ -227,6 +230,8 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 		return parse_switch(p, "--kernel-stacks", argument, &o->kernel_stacks);
 	case KEY_PROBES:
 		return parse_switch(p, "--probes", argument, &o->probes);
+	case KEY_PROBE_BUDGET:
+		return parse_number(p, "--probe-budget", argument, 0, 100, &o->probe_budget);
 	case KEY_VERBOSE:
 		o->verbose = true;
 		return 0;
@@ -351,6 +356,7 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 		.window_s = 10,
 		.kernel_stacks = true,
 		.probes = true,
+		.probe_budget = 2,
 	};
 	if (answer_help(argc, argv, argp, show ? show_name : name)) {
 		out->action = ACTION_DONE;

@@ -31,6 +31,7 @@ struct options {
 	unsigned window_s;
 	bool kernel_stacks;
 	bool probes;
+	double probe_budget; /* % of a process's CPU time; 0: no limit */
 	bool verbose;
 	const char *outputs[OPTIONS_OUTPUTS_MAX];
 	size_t output_count;

@@ -144,16 +144,19 @@ static size_t find_locations(struct pipeline *p, const struct target *target)
 
 /*
  * A goroutine that ran when the census was taken shows its span now: from here on it is known to
- * the kernel side, so that children inherit it.
+ * the kernel side, so that children inherit it. A younger span should have been seen to start.
  */
-static void tell_older(struct pipeline *p, const struct target *target,
+static void tell_older(struct pipeline *p, struct target *target,
 		       const struct sample_record *sample, const struct sampled_span *span)
 {
 	struct capture_older_span older = {.address = span->address};
 
-	if (span->answer != SPAN_ANSWER_SPAN || span->source != SPAN_ON_STACK ||
-	    span->start_wall_ns >= target->attached_wall_ns || !p->config.capture)
+	if (span->answer != SPAN_ANSWER_SPAN || span->source != SPAN_ON_STACK || !p->config.capture)
 		return;
+	if (span->start_wall_ns >= target->attached_wall_ns) {
+		target->unseen_spans++;
+		return;
+	}
 	memcpy(older.span_id, span->sight.span_id, sizeof(older.span_id));
 	(void)capture_add_older(p->config.capture, target->generation, sample->g, sample->goid,
 				&older, 1);

@@ -148,32 +148,54 @@ static bool is_plausible(const struct span_candidate *c, const struct sample_rec
 					clock_wall_ns() - (clock_monotonic_ns() - sample->time_ns));
 }
 
+static uint64_t start_of(const struct span_candidate *c)
+{
+	return go_time_wall_ns((struct go_time){c->start[0], c->start[1]});
+}
+
+/*
+ * The candidate that counts: of the frame nearest to the leaf that has any in use, the one that
+ * began last; what is sampled out does not say when, and wins. NULL: none is in use.
+ */
+static const struct span_candidate *choose(const struct target *target,
+					   const struct sample_record *sample,
+					   const struct unwound_stack *stack)
+{
+	const struct span_candidate *c = candidates_of(sample), *chosen = NULL;
+	struct live_words words;
+	uint64_t frame = 0;
+
+	live_words_begin(&words, target->binary->go, target->bias, stack);
+	for (size_t i = 0; c && i < sample->candidate_count; i++) {
+		if (!live_words_has(&words, c[i].slot) || !is_plausible(&c[i], sample))
+			continue;
+		if (chosen && words.limit != frame)
+			break;
+		frame = words.limit;
+		if (!chosen ||
+		    (chosen->address && (!c[i].address || start_of(&c[i]) > start_of(chosen))))
+			chosen = &c[i];
+	}
+	return chosen;
+}
+
 static enum span_answer of_candidates(const struct target *target,
 				      const struct sample_record *sample,
 				      const struct unwound_stack *stack, struct sampled_span *out)
 {
-	const struct span_candidate *c = candidates_of(sample);
-	struct live_words words;
-	size_t i = 0;
+	const struct span_candidate *c = choose(target, sample, stack);
 
 	if (!c)
 		return SPAN_ANSWER_NONE;
-	live_words_begin(&words, target->binary->go, target->bias, stack);
-	while (i < sample->candidate_count &&
-	       !(live_words_has(&words, c[i].slot) && is_plausible(&c[i], sample)))
-		i++;
-	if (i == sample->candidate_count)
-		return SPAN_ANSWER_NONE;
-	if (!c[i].address)
+	if (!c->address)
 		return SPAN_ANSWER_UNSAMPLED;
 	out->source = SPAN_ON_STACK;
-	out->address = c[i].address;
-	out->start_wall_ns = go_time_wall_ns((struct go_time){c[i].start[0], c[i].start[1]});
-	memcpy(out->sight.trace_id, c[i].trace_id, sizeof(out->sight.trace_id));
-	memcpy(out->sight.span_id, c[i].span_id, sizeof(out->sight.span_id));
-	out->sight.sampled = c[i].trace_flags & TRACE_FLAG_SAMPLED;
-	out->sight.name_size =
-		read_name(target, c[i].name_address, c[i].name_size, NULL, 0, out->name);
+	out->address = c->address;
+	out->start_wall_ns = start_of(c);
+	memcpy(out->sight.trace_id, c->trace_id, sizeof(out->sight.trace_id));
+	memcpy(out->sight.span_id, c->span_id, sizeof(out->sight.span_id));
+	out->sight.sampled = c->trace_flags & TRACE_FLAG_SAMPLED;
+	out->sight.name_size = read_name(target, c->name_address, c->name_size, NULL, 0, out->name);
 	return SPAN_ANSWER_SPAN;
 }
 

@@ -20,64 +20,25 @@
 #include "capture/capture.h"
 #include "gobinary/block_cache.h"
 #include "gobinary/gobinary.h"
-#include "process/discovery.h"
 #include "process/process.h"
 #include "symbolize/symbolize.h"
-
-/*
- * The executable, opened anew: -ESTALE when it is not the one that was read. Probes are attached
- * by this descriptor's name: an exec in between must not bring them into another program.
- */
-static int open_executable(const struct target *target)
-{
-	int fd = process_open_executable(target->process);
-
-	if (fd >= 0 && !binary_is_file(target->binary, fd)) {
-		close(fd);
-		return -ESTALE;
-	}
-	return fd;
-}
-
-/* -ESRCH: the process went, or is in the middle of an exec. */
-static int attach_probes(struct targets *t, struct target *target, const char *link)
-{
-	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
-	int *probe = t->shared_probes ? &target->binary->start_probe : &target->start_probe;
-	pid_t pid = t->shared_probes ? -1 : target->pid;
-	char why[256];
-	int error;
-
-	if (!t->config.options->probes || !attach_has_start(info) || *probe >= 0)
-		return 0;
-	if (!target->named && discovery_is_system_daemon(process_get_executable(target->process)))
-		return 0;
-	error = attach_start(t->config.capture, info, pid, link, probe, why, sizeof(why));
-	if (error == -ESRCH)
-		return error;
-	if (error)
-		log_warn(t->config.log, "pid %d: spans are not followed: %s", target->pid, why);
-	return 0;
-}
 
 /*
  * Spans older than the probes; without them samples still find what stands on the stack. The `go`
  * probe is there before: whose creator has such a span inherits it.
  */
-static void take_census(struct targets *t, struct target *target)
+void target_take_census(struct targets *t, struct target *target)
 {
-	int *go_probe = t->shared_probes ? &target->binary->newproc_probe : &target->newproc_probe;
-	bool had_probe = *go_probe >= 0;
+	bool had_probe = target_probes_have_go(t, target);
 	struct census_result census;
 	int error;
 
-	target_attach_newproc(t, target);
+	target_probes_attach_go(t, target);
 	error = census_take(t->config.capture, target, &census);
-	target->spans_seen = census.tagged;
-	if (!census.tagged && !had_probe) {
-		capture_detach(t->config.capture, *go_probe);
-		*go_probe = -1;
-	}
+	if (census.tagged)
+		target->spans_seen = true;
+	else if (!had_probe)
+		target_probes_detach_go(t, target);
 	if (error)
 		log_debug(t->config.log,
 			  "pid %d: spans older than the attach are not looked for: %s", target->pid,
@@ -95,9 +56,8 @@ int target_attach(struct targets *t, struct entry *e)
 	struct target *target = &e->target;
 	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
 	struct target_process description;
-	char link[64];
 	bool prepared;
-	int error, fd;
+	int error;
 
 	error = process_get_load_bias(target->process, target->binary->first_segment_address,
 				      &target->bias);
@@ -126,37 +86,10 @@ int target_attach(struct targets *t, struct entry *e)
 	if (error)
 		return error;
 	/* An exec from here on is announced; one before shows by the file. */
-	fd = open_executable(target);
-	if (fd < 0)
-		return fd;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	error = attach_probes(t, target, link);
-	close(fd);
+	error = target_probes_attach(t, target);
 	if (!error && description.flags & TARGET_OLDER)
-		take_census(t, target);
+		target_take_census(t, target);
 	return error || process_is_alive(target->process) ? error : -ESRCH;
-}
-
-void target_attach_newproc(struct targets *t, struct target *target)
-{
-	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
-	int *probe = t->shared_probes ? &target->binary->newproc_probe : &target->newproc_probe;
-	char link[64], why[256] = "no such probe point in this Go version";
-	int fd;
-
-	target->spans_seen = true;
-	if (*probe >= 0)
-		return;
-	fd = open_executable(target);
-	if (fd < 0)
-		return; /* its exec or exit is yet to be announced */
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (attach_newproc(t->config.capture, info, t->shared_probes ? -1 : target->pid, link,
-			   probe, why, sizeof(why)))
-		log_warn(t->config.log,
-			 "pid %d: goroutines do not inherit their creator's span: %s", target->pid,
-			 why);
-	close(fd);
 }
 
 /* So that the first spans of the COMMAND are seen: its image is known before it runs. */
@@ -179,6 +112,7 @@ static void prepare_image(struct targets *t, int fd)
 
 void targets_prepare(struct targets *t, const char *program)
 {
+	const struct attach_choice best = {0};
 	struct block_cache *cache = NULL;
 	struct binary *binary;
 	char link[64], why[256];
@@ -193,7 +127,7 @@ void targets_prepare(struct targets *t, const char *program)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	prepare_image(t, fd);
 	if (attach_has_start(gobinary_get_info(binary->go)) && binary->start_probe < 0 &&
-	    attach_start(t->config.capture, gobinary_get_info(binary->go), -1, link,
+	    attach_start(t->config.capture, gobinary_get_info(binary->go), &best, -1, link,
 			 &binary->start_probe, why, sizeof(why)))
 		log_warn(t->config.log, "%s: spans are not followed: %s", program, why);
 out:

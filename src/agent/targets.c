@@ -44,13 +44,6 @@ static struct entry *find(struct targets *t, pid_t pid)
 	return e;
 }
 
-static void detach(struct targets *t, int *start_probe, int *newproc_probe)
-{
-	capture_detach(t->config.capture, *start_probe);
-	capture_detach(t->config.capture, *newproc_probe);
-	*start_probe = *newproc_probe = -1;
-}
-
 /* Lets go of the image: probes of this process, names, memory. The entry stays. */
 static void release(struct targets *t, struct target *target)
 {
@@ -58,11 +51,9 @@ static void release(struct targets *t, struct target *target)
 		capture_forget_process(t->config.capture, target->pid, target->generation);
 		symbolizer_forget(t->config.symbolizer, target->generation);
 	}
-	detach(t, &target->start_probe, &target->newproc_probe);
-	if (target->generation && target->binary && !--target->binary->profiled) {
-		detach(t, &target->binary->start_probe, &target->binary->newproc_probe);
+	target_probes_detach(t, target);
+	if (target->generation && target->binary && !target->binary->profiled)
 		gobinary_set_cache(target->binary->go, NULL);
-	}
 	target->generation = 0;
 	process_close(target->process);
 	target->process = NULL;
@@ -88,7 +79,7 @@ void targets_close(struct targets *t)
 	HASH_ITER (hh, t->entries, e, next)
 		drop(t, e);
 	if (t->prepared)
-		detach(t, &t->prepared->start_probe, &t->prepared->newproc_probe);
+		capture_detach(t->config.capture, t->prepared->start_probe);
 	binary_store_put(t->config.store, t->prepared);
 	free(t);
 }
@@ -171,6 +162,12 @@ static struct entry *take_entry(struct targets *t, const struct loaded *loaded)
 	return NULL;
 }
 
+static void see_first_span(struct targets *t, struct target *target)
+{
+	target->spans_seen = true;
+	target_probes_attach_go(t, target);
+}
+
 struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 {
 	struct entry *e = take_entry(t, loaded);
@@ -188,6 +185,8 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 	target->process = loaded->process;
 	target->binary = loaded->binary;
 	target->identity = loaded->identity;
+	target->guard = (struct probe_guard){0};
+	target->unseen_spans = 0;
 	target->window = 0; /* another resource than that of an image before */
 	error = target_attach(t, e);
 	if (error == -ESTALE) {
@@ -205,7 +204,7 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 	e->attempts = 0;
 	t->adopted++;
 	if (e->first_span)
-		target_attach_newproc(t, target);
+		see_first_span(t, target);
 	target_announce(t->config.log, target, again);
 	return target;
 }
@@ -292,7 +291,7 @@ void targets_on_first_span(struct targets *t, const struct process_record *recor
 	struct entry *e = find(t, record->pid);
 
 	if (e && e->target.generation == record->generation)
-		target_attach_newproc(t, &e->target);
+		see_first_span(t, &e->target);
 	else if (e && e->prepared == record->generation)
 		e->first_span = true;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/probe_level.h"
 #include "process/identity.h"
 
 struct binary;
@@ -33,6 +34,8 @@ struct target {
 	struct identity identity;
 	int start_probe, newproc_probe; /* of this process alone; -1 none */
 	bool spans_seen;
+	unsigned unseen_spans; /* found on stacks though younger than the probes */
+	struct probe_guard guard;
 	uint64_t attached_ns;
 	uint64_t attached_wall_ns;
 	/* The resource's handle in the profile of a window, by the window's number. */
@@ -65,6 +68,11 @@ struct target *targets_find(struct targets *t, pid_t pid, uint32_t generation);
 void targets_on_first_span(struct targets *t, const struct process_record *record);
 /* Attaches probes of an executable before any process runs it (COMMAND). */
 void targets_prepare(struct targets *t, const char *program);
+/*
+ * Once a second: gives a process fewer probes when they cost it too much, and more again; goes to
+ * the next start point where one tells of no span though spans are found on stacks.
+ */
+void targets_guard(struct targets *t, uint64_t now_ns);
 /* Says, once a target, why nothing is tagged; once, that there is no target. */
 void targets_explain(struct targets *t, uint64_t now_ns);
 /* Asks again for those that could not be read in the middle of an exec. */

@@ -35,7 +35,19 @@ struct targets {
  * -ESTALE when it meanwhile runs another file.
  */
 int target_attach(struct targets *t, struct entry *e);
+/* Finds the spans that are older than its probes. */
+void target_take_census(struct targets *t, struct target *target);
+
+/* Sets the probe on span starts, as its level wants it. -ESRCH, -ESTALE: not the same program. */
+int target_probes_attach(struct targets *t, struct target *target);
 /* The probe on the `go` statement, once spans start in the process. */
-void target_attach_newproc(struct targets *t, struct target *target);
+void target_probes_attach_go(struct targets *t, struct target *target);
+bool target_probes_have_start(const struct targets *t, struct target *target);
+bool target_probes_have_go(const struct targets *t, struct target *target);
+void target_probes_detach_go(struct targets *t, struct target *target);
+/* When its image is let go: its own, and those of its file when it was the last one. */
+void target_probes_detach(struct targets *t, struct target *target);
+/* As its level, or the file's start points, are now; `all_of_file`: it is no matter of this one. */
+void target_probes_renew(struct targets *t, struct target *target, bool all_of_file);
 
 #endif

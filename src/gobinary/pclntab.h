@@ -90,8 +90,8 @@ int pclntab_get_sp_delta(struct pclntab *t, uint64_t address, int32_t *delta);
  * UNKNOWN before the first one).
  *
  * UNKNOWN: outside the frame and its arguments, and assembly without maps. DEAD also: an
- * interface's first word (type or itab), and every variable whose address is taken, live or not;
- * such ones ("stack objects") stand in no map, the collector finds them by pointers to them.
+ * interface's first word (type or itab), and a variable whose function does not name it any more
+ * while somebody holds a pointer to it (the collector finds it by that pointer).
  */
 enum pointer_slot pclntab_get_pointer_slot(struct pclntab *t, uint64_t pc, bool is_return,
 					   int64_t below_cfa);

@@ -14,6 +14,8 @@
 
 #define FIELD_STATE   3
 #define FIELD_FLAGS   9
+#define FIELD_USER    14
+#define FIELD_SYSTEM  15
 #define FIELD_THREADS 20
 #define FIELD_START   22
 
@@ -60,6 +62,8 @@ int proc_stat_parse(const char *text, size_t size, struct proc_stat *out)
 
 		if (field == FIELD_FLAGS)
 			out->flags = (uint32_t)value;
+		else if (field == FIELD_USER || field == FIELD_SYSTEM)
+			out->cpu_ticks += value;
 		else if (field == FIELD_THREADS)
 			out->threads = value;
 		else if (field == FIELD_START)

@@ -12,6 +12,7 @@ struct proc_stat {
 	char state;    /* 'R', 'S', 'Z' … */
 	uint32_t flags;
 	uint64_t threads;
+	uint64_t cpu_ticks; /* user and system time of all its threads */
 	uint64_t start_ticks;
 };
 

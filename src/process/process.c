@@ -203,6 +203,16 @@ bool process_is_alive(const struct process *p)
 	return stat.start_ticks == p->start_ticks && !proc_stat_is_dead(&stat);
 }
 
+uint64_t process_get_cpu_ns(const struct process *p)
+{
+	struct proc_stat stat;
+	long ticks_per_second = sysconf(_SC_CLK_TCK);
+
+	if (proc_stat_read(p->directory, "stat", &stat) || ticks_per_second <= 0)
+		return 0;
+	return stat.cpu_ticks * (1000000000ull / (uint64_t)ticks_per_second);
+}
+
 int process_read_memory(const struct process *p, uint64_t address, void *to, size_t size)
 {
 	size_t done = 0;

@@ -33,6 +33,8 @@ size_t process_path_length(const char *path);
 bool process_is_same_path(const char *a, const char *b);
 /* Descriptor of /proc/PID/exe, opened read-only for the caller to close. Regular files only. */
 int process_open_executable(const struct process *p);
+/* User and system time of all its threads, ns, in steps of a clock tick (10 ms); 0 unknown. */
+uint64_t process_get_cpu_ns(const struct process *p);
 /* True while the same process (pid and start time) still runs. */
 bool process_is_alive(const struct process *p);
 
