@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// parked_program stands still in known places and tells which they are: goroutines that hold
+// objects they still need, beside some they do not need any more. Ends with its standard input.
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"unsafe"
+)
+
+const crowd, gone = 600, 40
+
+type token struct{ tag, others [3]uint64 }
+
+var (
+	ever     chan struct{}
+	printing sync.Mutex
+	sum      uint64
+)
+
+//go:noinline
+func use(t *token) {
+	sum += t.tag[0]
+}
+
+//go:noinline
+func newToken() *token {
+	return new(token)
+}
+
+// number hides an address from the garbage collector.
+//
+//go:noinline
+func number(t *token) uintptr {
+	return uintptr(unsafe.Pointer(t))
+}
+
+func goid() string {
+	text := make([]byte, 64)
+	text = text[:runtime.Stack(text, false)]
+	return strings.Fields(string(text))[1]
+}
+
+func tell(words ...string) {
+	printing.Lock()
+	defer printing.Unlock()
+	fmt.Println(strings.Join(words, " "))
+}
+
+func hex(addresses ...uintptr) string {
+	text := ""
+	for _, address := range addresses {
+		text += " " + strconv.FormatUint(uint64(address), 16)
+	}
+	return text[1:]
+}
+
+// keeps needs its token when it goes on.
+//
+//go:noinline
+func keeps(name string, outer uintptr) {
+	t := newToken()
+	use(t)
+	tell(name, goid(), hex(number(t), outer))
+	<-ever
+	use(t)
+}
+
+// drops has its token in a slot of its frame, as two calls needed it, and needs it no more.
+//
+//go:noinline
+func drops(name string, outer uintptr) {
+	t := newToken()
+	use(t)
+	tell(name, goid(), hex(number(t), outer))
+	use(t)
+	<-ever
+}
+
+// counts has the address, which is but a number.
+//
+//go:noinline
+func counts(name string, outer uintptr) {
+	n := number(newToken())
+	tell(name, goid(), hex(n, outer))
+	<-ever
+	tell(name, hex(n))
+}
+
+// takes is given its token on the stack, as an array is.
+//
+//go:noinline
+func takes(name string, outer uintptr, t [2]*token) {
+	tell(name, goid(), hex(number(t[1]), outer))
+	<-ever
+	use(t[1])
+}
+
+//go:noinline
+func gives(name string, outer uintptr) {
+	takes(name, outer, [2]*token{nil, newToken()})
+}
+
+// around needs its token behind the call.
+//
+//go:noinline
+func around(name string, inner func(string, uintptr)) {
+	t := newToken()
+	inner(name, number(t))
+	use(t)
+}
+
+func main() {
+	ever = make(chan struct{})
+	inner := map[string]func(string, uintptr){
+		"keeps": keeps, "drops": drops, "counts": counts, "gives": gives,
+	}
+	for name, f := range inner {
+		go around(name, f)
+	}
+	for range crowd {
+		go func() {
+			tell("crowd", goid())
+			<-ever
+		}()
+	}
+	var all sync.WaitGroup
+	all.Add(gone)
+	for range gone {
+		go func() {
+			tell("gone", goid())
+			all.Done()
+		}()
+	}
+	all.Wait()
+	tell("main", goid())
+	tell("ready")
+	var input [1]byte
+	for {
+		if n, err := syscall.Read(0, input[:]); n == 0 || err != nil && err != syscall.EINTR {
+			os.Exit(0)
+		}
+	}
+}
