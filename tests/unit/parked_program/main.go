@@ -141,7 +141,6 @@ func main() {
 	}
 	all.Wait()
 	tell("main", goid())
-	tell("ready")
 	var input [1]byte
 	for {
 		if n, err := syscall.Read(0, input[:]); n == 0 || err != nil && err != syscall.EINTR {
