@@ -20,6 +20,7 @@
 #include "agent/publisher.h"
 #include "agent/sample_log.h"
 #include "agent/session.h"
+#include "agent/span_sweep.h"
 #include "agent/summary.h"
 #include "agent/targets.h"
 #include "agent/terminal.h"
@@ -79,7 +80,7 @@ static void on_ended_span(void *context, const struct span_record *record)
 	struct session *s = context;
 	struct target *target = targets_find(s->targets, record->pid, record->generation);
 
-	if (target)
+	if (target && !span_sweep_has_told(s->sweep, record->span_id))
 		pipeline_add_ended(s->pipeline, target, record);
 }
 
@@ -232,6 +233,8 @@ static int start(struct session *s, char *why, size_t why_size)
 
 	if (!error)
 		error = pipeline_open(&pipeline, &s->pipeline);
+	if (!error)
+		error = span_sweep_open(&s->sweep);
 	if (error)
 		return explain("cannot look at processes", error, why, why_size);
 	error = capture_start(s->capture, why, why_size);
@@ -251,6 +254,7 @@ static void close_session(struct session *s)
 {
 	command_close(s->command);
 	targets_close(s->targets);
+	span_sweep_close(s->sweep);
 	pipeline_close(s->pipeline);
 	capture_close(s->capture);
 	if (loader_close(s->loader))

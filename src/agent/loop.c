@@ -17,6 +17,7 @@
 #include "agent/pipeline.h"
 #include "agent/publisher.h"
 #include "agent/session.h"
+#include "agent/span_sweep.h"
 #include "agent/summary.h"
 #include "agent/targets.h"
 #include "agent/terminal.h"
@@ -27,6 +28,7 @@
 
 #define TICK_NS		 100000000ull  /* records wait so long, or for a quarter of the buffer */
 #define SWEEP_NS	 1000000000ull /* clean up, say why nothing is tagged */
+#define SPAN_SWEEP_NS	 500000000ull  /* look for ended spans */
 #define STOP_GRACE_NS	 5000000000ull /* for a COMMAND that was told to stop */
 #define SAME_SIGNAL_NS	 500000000ull  /* timeout(1) sends two at once: they count as one */
 #define FIRST_WINDOW_NS	 300000000ull  /* at least: something is to be seen within a second */
@@ -35,7 +37,7 @@
 struct loop {
 	struct session *s;
 	int epoll_fd, signal_fd, timer_fd;
-	uint64_t start_ns, now_ns, end_ns, window_end_ns, sweep_ns, stopping_ns;
+	uint64_t start_ns, now_ns, end_ns, window_end_ns, sweep_ns, span_sweep_ns, stopping_ns;
 	uint64_t windows, unseen;
 	struct live live;
 	bool table; /* shown while it runs; where there is no terminal, a line a window instead */
@@ -205,6 +207,10 @@ static void on_tick(struct loop *l)
 		targets_explain(l->s->targets, l->now_ns);
 		l->sweep_ns = l->now_ns + SWEEP_NS;
 	}
+	if (l->now_ns >= l->span_sweep_ns) {
+		span_sweep_run(l->s->sweep, l->s->capture, l->s->targets, l->s->pipeline);
+		l->span_sweep_ns = l->now_ns + SPAN_SWEEP_NS;
+	}
 	if (l->now_ns >= l->window_end_ns)
 		end_window(l);
 	check_ends(l);
@@ -235,6 +241,7 @@ static void drain(struct loop *l)
 {
 	for (int i = 0; i < RECORDS_LAST_MAX && capture_poll(l->s->capture) > 0; i++)
 		watchdog_feed(l->s->watchdog, l->end_ns);
+	span_sweep_run(l->s->sweep, l->s->capture, l->s->targets, l->s->pipeline);
 	pipeline_lose_all(l->s->pipeline);
 	l->table = false;
 	live_clear(&l->live);

@@ -181,16 +181,32 @@ void pipeline_add(struct pipeline *p, struct target *target, const struct sample
 			       input.location_count, input.truncated);
 }
 
+static void add_end(struct pipeline *p, struct target *target, struct span_end *end)
+{
+	end->span.resource = resource_of(p, target);
+	spans_end(profile_get_spans(p->window), end, p->config.keep_ended_spans);
+	p->stats.spans_ended++;
+	if (p->config.sample_log)
+		sample_log_add_ended(p->config.sample_log, (uint32_t)target->pid, end);
+}
+
 void pipeline_add_ended(struct pipeline *p, struct target *target, const struct span_record *record)
 {
 	char name[SPAN_SIGHT_NAME_MAX];
 	struct span_end end;
 
 	span_end_of_record(target, record, name, &end);
-	end.span.resource = resource_of(p, target);
-	spans_end(profile_get_spans(p->window), &end, p->config.keep_ended_spans);
-	if (p->config.sample_log)
-		sample_log_add_ended(p->config.sample_log, record->pid, &end);
+	add_end(p, target, &end);
+}
+
+void pipeline_add_ended_memory(struct pipeline *p, struct target *target,
+			       const struct span_memory *span)
+{
+	char name[SPAN_SIGHT_NAME_MAX];
+	struct span_end end;
+
+	span_end_of_memory(target, span, name, &end);
+	add_end(p, target, &end);
 }
 
 void pipeline_hold(struct pipeline *p, const struct sample_record *sample)

@@ -16,6 +16,7 @@ struct pipeline;
 struct profile;
 struct sample_log;
 struct sample_record;
+struct span_memory;
 struct span_record;
 struct symbolizer;
 struct target;
@@ -34,6 +35,7 @@ struct pipeline_stats {
 	uint64_t without_image;	 /* their executable was not read in time: before it went, the run
 				    ended or they were too many */
 	uint64_t span_unsettled; /* a span was known but could not be read */
+	uint64_t spans_ended;	 /* read after their end */
 	uint64_t unsampled;	 /* worked for a span that is sampled out */
 	uint64_t by_source[SPAN_SOURCE_COUNT]; /* tagged, by how their span is known */
 	struct unwind_stats unwind;
@@ -44,9 +46,11 @@ void pipeline_close(struct pipeline *p);
 
 /* A sample of a target that is attached. */
 void pipeline_add(struct pipeline *p, struct target *target, const struct sample_record *sample);
-/* A span of such a target that has ended. */
+/* A span of such a target that has ended: as the kernel side tells it, or read from its memory. */
 void pipeline_add_ended(struct pipeline *p, struct target *target,
 			const struct span_record *record);
+void pipeline_add_ended_memory(struct pipeline *p, struct target *target,
+			       const struct span_memory *span);
 /* A sample whose executable is still being read: kept, within 4 MiB for all, else counted. */
 void pipeline_hold(struct pipeline *p, const struct sample_record *sample);
 /* Adds what was held for the target. */

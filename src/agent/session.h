@@ -17,6 +17,7 @@ struct options;
 struct pipeline;
 struct publisher;
 struct sample_log;
+struct span_sweep;
 struct symbolizer;
 struct targets;
 struct watchdog;
@@ -32,6 +33,7 @@ struct session {
 	struct capture *capture;
 	struct targets *targets;
 	struct pipeline *pipeline;
+	struct span_sweep *sweep;
 	struct publisher *publisher;
 	struct sample_log *sample_log;
 	struct command *command; /* NULL: none */

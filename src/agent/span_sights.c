@@ -232,22 +232,43 @@ void span_sight_of_sample(const struct target *target, const struct sample_recor
 		out->answer = of_record(target, sample, out);
 }
 
+static void fill_end(const struct span_memory *span, struct span_end *end)
+{
+	memset(end, 0, sizeof(*end));
+	memcpy(end->span.trace_id, span->trace_id, sizeof(end->span.trace_id));
+	memcpy(end->span.span_id, span->span_id, sizeof(end->span.span_id));
+	memcpy(end->span.parent_id, span->parent_id, sizeof(end->span.parent_id));
+	end->span.sampled = span->trace_flags & TRACE_FLAG_SAMPLED;
+	end->span.status = span->status;
+	end->span.kind = span->kind;
+	end->span.start_wall_ns = go_time_wall_ns(span->start);
+	end->span.duration_ns = go_time_between_ns(span->start, span->end);
+}
+
+void span_end_of_memory(const struct target *target, const struct span_memory *span, char *name,
+			struct span_end *end)
+{
+	fill_end(span, end);
+	end->name = name;
+	end->name_size = span_memory_read_name(target->process, span, name);
+}
+
 void span_end_of_record(const struct target *target, const struct span_record *record, char *name,
 			struct span_end *end)
 {
-	struct go_time start = {record->start[0], record->start[1]};
-	struct go_time stop = {record->end[0], record->end[1]};
+	struct span_memory span = {
+		.trace_flags = record->trace_flags,
+		.status = record->status,
+		.kind = record->kind,
+		.start = {record->start[0], record->start[1]},
+		.end = {record->end[0], record->end[1]},
+	};
 
-	memset(end, 0, sizeof(*end));
-	memcpy(end->span.trace_id, record->trace_id, sizeof(end->span.trace_id));
-	memcpy(end->span.span_id, record->span_id, sizeof(end->span.span_id));
-	memcpy(end->span.parent_id, record->parent_id, sizeof(end->span.parent_id));
+	memcpy(span.trace_id, record->trace_id, sizeof(span.trace_id));
+	memcpy(span.span_id, record->span_id, sizeof(span.span_id));
+	memcpy(span.parent_id, record->parent_id, sizeof(span.parent_id));
+	fill_end(&span, end);
 	end->name = name;
 	end->name_size = read_name(target, record->name_address, record->name_size, record->name,
 				   record->name_copied, name);
-	end->span.sampled = record->trace_flags & TRACE_FLAG_SAMPLED;
-	end->span.status = record->status;
-	end->span.kind = record->kind;
-	end->span.start_wall_ns = go_time_wall_ns(start);
-	end->span.duration_ns = go_time_between_ns(start, stop);
 }

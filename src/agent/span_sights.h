@@ -11,6 +11,7 @@
 #define SPAN_SIGHT_NAME_MAX 256
 
 struct sample_record;
+struct span_memory;
 struct span_record;
 struct target;
 struct unwound_stack;
@@ -39,8 +40,12 @@ struct sampled_span {
  */
 void span_sight_of_sample(const struct target *target, const struct sample_record *sample,
 			  const struct unwound_stack *stack, struct sampled_span *out);
-/* The end of a span. `name` has SPAN_SIGHT_NAME_MAX bytes, lent to the end; resource is left out.
+/*
+ * The end of a span, read from memory or as the kernel side tells it. `name` has
+ * SPAN_SIGHT_NAME_MAX bytes, lent to the end; the resource is left out.
  */
+void span_end_of_memory(const struct target *target, const struct span_memory *span, char *name,
+			struct span_end *end);
 void span_end_of_record(const struct target *target, const struct span_record *record, char *name,
 			struct span_end *end);
 

@@ -73,6 +73,8 @@ void summary_log(const struct session *s)
 	for (int i = 0; i < SPAN_SOURCE_COUNT; i++)
 		log_debug(s->log, "samples tagged by %s: %llu", source_words[i],
 			  (unsigned long long)pipeline.by_source[i]);
+	log_debug(s->log, "spans read after their end: %llu",
+		  (unsigned long long)pipeline.spans_ended);
 	log_debug(s->log, "samples of spans sampled out: %llu, of spans that cannot be read: %llu",
 		  (unsigned long long)pipeline.unsampled,
 		  (unsigned long long)pipeline.span_unsettled);

@@ -286,6 +286,14 @@ struct target *targets_find(struct targets *t, pid_t pid, uint32_t generation)
 	return e && (!generation || e->target.generation == generation) ? &e->target : NULL;
 }
 
+struct target *targets_find_generation(struct targets *t, uint32_t generation)
+{
+	for (struct entry *e = t->entries; e && generation; e = e->hh.next)
+		if (e->target.generation == generation)
+			return &e->target;
+	return NULL;
+}
+
 void targets_on_first_span(struct targets *t, const struct process_record *record)
 {
 	struct entry *e = find(t, record->pid);

@@ -64,6 +64,7 @@ void targets_on_exec(struct targets *t, const struct process_record *record);
 void targets_on_exit(struct targets *t, const struct process_record *record);
 /* By pid; NULL unknown. `generation` 0 finds one that is still being read too. */
 struct target *targets_find(struct targets *t, pid_t pid, uint32_t generation);
+struct target *targets_find_generation(struct targets *t, uint32_t generation);
 /* Attaches the `go` probe: goroutines inherit spans from here on. */
 void targets_on_first_span(struct targets *t, const struct process_record *record);
 /* Attaches probes of an executable before any process runs it (COMMAND). */

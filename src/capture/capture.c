@@ -273,6 +273,13 @@ int capture_get_probe_costs(struct capture *c, struct capture_probe_costs *costs
 	return error;
 }
 
+int capture_each_span(struct capture *c,
+		      void (*each)(void *context, const struct capture_stored_span *span),
+		      void *context)
+{
+	return goroutine_store_each_span(c->store, each, context);
+}
+
 void capture_forget_goroutines(struct capture *c, uint32_t generation)
 {
 	goroutine_store_clear(c->store, generation);

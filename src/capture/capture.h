@@ -54,6 +54,15 @@ struct capture_older_span {
 	uint8_t span_id[8];
 };
 
+/* A span that the kernel side's store has of a goroutine. */
+struct capture_stored_span {
+	uint32_t generation;
+	uint32_t older; /* 1: a census found it */
+	uint64_t g, goid;
+	uint64_t address;
+	uint8_t span_id[8];
+};
+
 struct capture_stats {
 	struct target_counters counters; /* summed over CPUs */
 	uint64_t map_bytes;
@@ -90,6 +99,10 @@ bool capture_get_counts(struct capture *c, pid_t pid, uint32_t generation,
 			struct capture_process_counts *counts);
 /* Measures the probes of this machine, once; some 20 ms at the first call. A negative errno. */
 int capture_get_probe_costs(struct capture *c, struct capture_probe_costs *costs);
+/* Calls `each` for all spans of the store, but those inherited. A negative errno. */
+int capture_each_span(struct capture *c,
+		      void (*each)(void *context, const struct capture_stored_span *span),
+		      void *context);
 /* Deletes what the store holds of the goroutines of an image, which stays. */
 void capture_forget_goroutines(struct capture *c, uint32_t generation);
 void capture_forget_process(struct capture *c, pid_t pid, uint32_t generation);

@@ -6,6 +6,7 @@
 #include "capture/goroutine_store.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,7 +18,9 @@
 
 /* As in bpf/maps.bpf.h. */
 #define SPANS_MAX 16
+#define HIDES	  (1ull << 63)
 #define OLDER	  1
+#define BATCH	  256
 
 struct stored_key {
 	uint32_t generation;
@@ -122,6 +125,56 @@ int goroutine_store_add_older(struct goroutine_store *s, uint32_t generation, ui
 	if (bpf_map_update_elem(s->map_fd, &key, &value, BPF_ANY))
 		return errno == E2BIG ? -ENOSPC : -errno;
 	return 0;
+}
+
+static void tell_spans(const struct stored_key *key, const struct stored_goroutine *g,
+		       void (*each)(void *context, const struct capture_stored_span *span),
+		       void *context)
+{
+	struct capture_stored_span span = {
+		.generation = key->generation,
+		.older = key->older,
+		.g = key->g,
+		.goid = g->goid,
+	};
+
+	for (uint32_t i = 0; i < g->depth && i < SPANS_MAX; i++) {
+		/* What only hides a span is none; an inherited one is its creator's, too. */
+		if (g->spans[i].address & HIDES || (!i && g->inherited))
+			continue;
+		span.address = g->spans[i].address;
+		memcpy(span.span_id, g->spans[i].span_id, sizeof(span.span_id));
+		each(context, &span);
+	}
+}
+
+int goroutine_store_each_span(struct goroutine_store *s,
+			      void (*each)(void *context, const struct capture_stored_span *span),
+			      void *context)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, options);
+	struct stored_key *keys = calloc(BATCH, sizeof(*keys));
+	struct stored_goroutine *values = calloc(BATCH, sizeof(*values));
+	uint32_t place = 0, count;
+	bool more = keys && values;
+	int error = more ? 0 : -ENOMEM;
+
+	for (bool first = true; more; first = false) {
+		count = BATCH;
+		error = bpf_map_lookup_batch(s->map_fd, first ? NULL : &place, &place, keys, values,
+					     &count, &options);
+		more = !error;
+		if (error && errno != ENOENT)
+			break;
+		error = 0; /* ENOENT: these were the last */
+		for (uint32_t i = 0; i < count && i < BATCH; i++)
+			tell_spans(&keys[i], &values[i], each, context);
+	}
+	if (error)
+		error = -errno;
+	free(keys);
+	free(values);
+	return error;
 }
 
 /* Deletes those of `generation`; 0: of all that are not live. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct capture_older_span;
+struct capture_stored_span;
 struct goroutine_store;
 
 int goroutine_store_open(int map_fd, struct goroutine_store **out);
@@ -17,6 +18,10 @@ void goroutine_store_forget(struct goroutine_store *s, uint32_t generation);
 /* See capture_add_older. */
 int goroutine_store_add_older(struct goroutine_store *s, uint32_t generation, uint64_t g,
 			      uint64_t goid, const struct capture_older_span *spans, size_t count);
+/* See capture_each_span. */
+int goroutine_store_each_span(struct goroutine_store *s,
+			      void (*each)(void *context, const struct capture_stored_span *span),
+			      void *context);
 /* Deletes the entries of one generation, which stays known. */
 void goroutine_store_clear(struct goroutine_store *s, uint32_t generation);
 /* Deletes entries of forgotten generations; returns at once when none was forgotten. */

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spans by process, read some hundred a call; what was told is remembered in a table of fixed size.
+ */
+#include "agent/span_sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/binary_store.h"
+#include "agent/pipeline.h"
+#include "agent/targets.h"
+#include "capture/capture.h"
+#include "gobinary/gobinary.h"
+#include "process/process.h"
+#include "process/remote_pieces.h"
+#include "process/span_memory.h"
+
+#define SPANS_MAX      8192  /* of one sweep; what goes beyond is left to the next */
+#define TOLD_MAX       16384 /* a power of two; a collision forgets the older one */
+#define BATCH	       128
+#define SPAN_BYTES_MAX 1024
+
+struct span_sweep {
+	uint64_t told[TOLD_MAX]; /* span IDs by their low bits */
+	struct capture_stored_span *spans;
+	size_t count;
+	uint8_t *bytes;		/* BATCH spans */
+	uint64_t spans_started; /* as of the last sweep */
+	bool any_open;
+};
+
+int span_sweep_open(struct span_sweep **out)
+{
+	struct span_sweep *s = calloc(1, sizeof(*s));
+
+	*out = s;
+	if (!s)
+		return -ENOMEM;
+	s->spans = malloc(SPANS_MAX * sizeof(*s->spans));
+	s->bytes = malloc((size_t)BATCH * SPAN_BYTES_MAX);
+	if (s->spans && s->bytes)
+		return 0;
+	span_sweep_close(s);
+	*out = NULL;
+	return -ENOMEM;
+}
+
+void span_sweep_close(struct span_sweep *s)
+{
+	if (!s)
+		return;
+	free(s->bytes);
+	free(s->spans);
+	free(s);
+}
+
+static uint64_t *told_slot(struct span_sweep *s, const uint8_t span_id[8], uint64_t *id)
+{
+	memcpy(id, span_id, sizeof(*id));
+	return &s->told[*id & (TOLD_MAX - 1)];
+}
+
+bool span_sweep_has_told(struct span_sweep *s, const uint8_t span_id[8])
+{
+	uint64_t id, *slot = told_slot(s, span_id, &id);
+	bool told = *slot == id;
+
+	if (told)
+		*slot = 0;
+	return told;
+}
+
+static void keep(void *context, const struct capture_stored_span *span)
+{
+	struct span_sweep *s = context;
+
+	if (s->count < SPANS_MAX)
+		s->spans[s->count++] = *span;
+}
+
+static int by_generation(const void *left, const void *right)
+{
+	const struct capture_stored_span *a = left, *b = right;
+
+	return a->generation < b->generation ? -1 : a->generation > b->generation;
+}
+
+static void look_at(struct span_sweep *s, struct target *target, struct pipeline *pipeline,
+		    const struct capture_stored_span *stored, const uint8_t *bytes)
+{
+	struct span_memory span;
+	uint64_t id, *slot = told_slot(s, stored->span_id, &id);
+
+	span_memory_decode(&gobinary_get_info(target->binary->go)->span, stored->address, bytes,
+			   &span);
+	if (memcmp(span.span_id, stored->span_id, sizeof(span.span_id)))
+		return; /* collected: the kernel side counts it when it drops it */
+	if (span_memory_is_open(&span)) {
+		s->any_open = true;
+		return;
+	}
+	if (*slot == id)
+		return;
+	*slot = id;
+	pipeline_add_ended_memory(pipeline, target, &span);
+}
+
+/* Up to BATCH spans of one process. */
+static void look_at_batch(struct span_sweep *s, struct target *target, struct pipeline *pipeline,
+			  const struct capture_stored_span *spans, size_t count)
+{
+	size_t size = span_memory_size(&gobinary_get_info(target->binary->go)->span);
+	struct remote_piece pieces[BATCH];
+
+	for (size_t i = 0; i < count; i++)
+		pieces[i] = (struct remote_piece){spans[i].address, s->bytes + i * SPAN_BYTES_MAX,
+						  size, false};
+	if (remote_pieces_read(target->process, pieces, count))
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (pieces[i].read)
+			look_at(s, target, pipeline, &spans[i], s->bytes + i * SPAN_BYTES_MAX);
+}
+
+void span_sweep_run(struct span_sweep *s, struct capture *capture, struct targets *targets,
+		    struct pipeline *pipeline)
+{
+	struct target_counters counters;
+	struct target *target = NULL;
+	size_t end;
+
+	capture_get_counters(capture, &counters);
+	if (counters.events[EVENT_SPANS_STARTED] == s->spans_started && !s->any_open)
+		return;
+	s->spans_started = counters.events[EVENT_SPANS_STARTED];
+	s->any_open = false;
+	s->count = 0;
+	if (capture_each_span(capture, keep, s))
+		return;
+	qsort(s->spans, s->count, sizeof(*s->spans), by_generation);
+	for (size_t at = 0; at < s->count; at = end) {
+		uint32_t generation = s->spans[at].generation;
+
+		for (end = at;
+		     end < s->count && end - at < BATCH && s->spans[end].generation == generation;)
+			end++;
+		if (!target || target->generation != generation)
+			target = targets_find_generation(targets, generation);
+		if (target)
+			look_at_batch(s, target, pipeline, s->spans + at, end - at);
+	}
+}
