@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which objects a goroutine that stands still has in use, as its program says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "parked_stack.h"
+#include "unwind/live_stack.h"
+
+#define TAKEN_MAX 64
+
+struct fixture {
+	struct parked *program;
+	struct parked_stack stack;
+	uint64_t taken[TAKEN_MAX];
+	size_t taken_count, asked;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	f->program = parked_start();
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	parked_end(f->program);
+	free(f);
+	return 0;
+}
+
+static bool is_wanted(void *context, uint64_t word)
+{
+	struct fixture *f = context;
+
+	f->asked++;
+	return word == f->stack.line->inner || word == f->stack.line->outer;
+}
+
+static void take(void *context, uint64_t word)
+{
+	struct fixture *f = context;
+
+	assert_true(f->taken_count < TAKEN_MAX);
+	f->taken[f->taken_count++] = word;
+}
+
+static void look(struct fixture *f, uint64_t pc, uint64_t sp, const uint64_t *words, size_t count)
+{
+	const struct still_stack stack = {pc, sp, words, count};
+	const struct live_stack_query query = {f, is_wanted, take};
+
+	f->taken_count = f->asked = 0;
+	live_stack_each(f->program->binary, 0, &stack, &query);
+}
+
+static void look_at_all(struct fixture *f)
+{
+	look(f, f->stack.g->pc, f->stack.g->sp, f->stack.words, f->stack.count);
+}
+
+/* How many of those taken first are this one. */
+static size_t leading(const struct fixture *f, uint64_t word)
+{
+	size_t count = 0;
+
+	while (count < f->taken_count && f->taken[count] == word)
+		count++;
+	return count;
+}
+
+static bool is_taken(const struct fixture *f, uint64_t word)
+{
+	for (size_t i = 0; i < f->taken_count; i++)
+		if (f->taken[i] == word)
+			return true;
+	return false;
+}
+
+static bool stands_there(const struct parked_stack *s, uint64_t word)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->words[i] == word)
+			return true;
+	return false;
+}
+
+/* The inner frame's objects first, then its caller's, and nothing else. */
+static void test_what_is_in_use(void **state)
+{
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < PARKED_CASES; i++) {
+		const struct parked_case *c = &parked_cases[i];
+		size_t first;
+
+		parked_stack_read(f->program, c->name, &f->stack);
+		assert_true(stands_there(&f->stack, f->stack.line->inner));
+		assert_true(stands_there(&f->stack, f->stack.line->outer));
+		look_at_all(f);
+		first = leading(f, f->stack.line->inner);
+		assert_int_equal(first > 0, c->inner);
+		assert_true(f->taken_count > first);
+		for (size_t k = first; k < f->taken_count; k++)
+			assert_int_equal(f->taken[k], f->stack.line->outer);
+	}
+}
+
+/* Of all words up to the outermost frame. */
+static void test_asks_of_every_word(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t end;
+
+	parked_stack_read(f->program, "keeps", &f->stack);
+	look_at_all(f);
+	end = f->stack.starts[parked_frame(f->program, &f->stack, "runtime.goexit") + 1];
+	assert_true(f->asked >= (end - f->stack.g->sp) / 8);
+}
+
+/* A copy that ends within a frame: what lies in the frames before it is known all the same. */
+static void test_cut(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t frame;
+	uint64_t *cut;
+	size_t words;
+
+	parked_stack_read(f->program, "keeps", &f->stack);
+	frame = parked_frame(f->program, &f->stack, "main.around");
+	/* keeps ends where around begins; one word more, and one less. */
+	words = (f->stack.starts[frame + 1] - f->stack.g->sp) / 8;
+	for (size_t count = 0; count <= words + 1; count++) {
+		cut = malloc(count * sizeof(*cut) + 1); /* the sanitizer sees a look beyond it */
+		memcpy(cut, f->stack.words, count * sizeof(*cut));
+		look(f, f->stack.g->pc, f->stack.g->sp, cut, count);
+		free(cut);
+		assert_false(is_taken(f, f->stack.line->outer));
+		if (count >= words)
+			assert_true(is_taken(f, f->stack.line->inner));
+		if (!count)
+			assert_int_equal(f->asked, 0);
+	}
+}
+
+/* Registers of a goroutine that never was. */
+static void test_hostile(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t pc, sp, before;
+
+	parked_stack_read(f->program, "keeps", &f->stack);
+	pc = f->stack.g->pc;
+	sp = f->stack.g->sp;
+	look(f, 0, sp, f->stack.words, f->stack.count);
+	assert_int_equal(f->asked, 0);
+	look(f, f->program->info->text_end + 100, sp, f->stack.words, f->stack.count);
+	assert_int_equal(f->asked, 0);
+	/* The end of all addresses lies within the stack: nothing begins anew at 0. */
+	before = f->stack.starts[parked_frame(f->program, &f->stack, "main.around") + 1] - sp;
+	for (uint64_t bytes = 8; bytes < before; bytes += 8) {
+		look(f, pc, 0 - bytes, f->stack.words, f->stack.count);
+		assert_false(is_taken(f, f->stack.line->outer));
+	}
+	look(f, pc, 0ull - 8 * f->stack.count - 4096, f->stack.words, f->stack.count);
+	assert_true(is_taken(f, f->stack.line->outer));
+	/* Return addresses that all lead to one function: it ends. */
+	for (size_t i = 0; i < f->stack.count; i++)
+		f->stack.words[i] = pc;
+	look_at_all(f);
+	assert_int_equal(f->taken_count, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_in_use),
+		cmocka_unit_test(test_asks_of_every_word),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_hostile),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
