@@ -152,6 +152,8 @@ __noinline int follow_hit(__u64 value, __u64 slot)
 	candidate->address = span;
 	__builtin_memcpy(candidate->trace_id, &window->bytes[window->at.trace_id], 16);
 	__builtin_memcpy(candidate->span_id, &window->bytes[window->at.span_id], 8);
+	if (window->at.parent_id != TARGET_SPAN_NO_FIELD)
+		__builtin_memcpy(candidate->parent_id, &window->bytes[window->at.parent_id], 8);
 	candidate->start[0] = window_word(window, window->at.start_time);
 	candidate->start[1] = window_next_word(window, window->at.start_time);
 	candidate->trace_flags = window->bytes[window->at.trace_flags];

@@ -74,7 +74,8 @@ struct span_candidate {
 	__u64 address; /* of the recordingSpan; 0: a span that is sampled out, all else is 0, too */
 	__u8 trace_id[16];
 	__u8 span_id[8];
-	__u64 start[2]; /* time.Time: wall, ext */
+	__u8 parent_id[8]; /* 0: a root, or not known */
+	__u64 start[2];	   /* time.Time: wall, ext */
 	__u64 name_address;
 	__u32 name_size;
 	__u8 trace_flags;
@@ -162,7 +163,7 @@ struct span_record {
 };
 
 _Static_assert(sizeof(struct label_values) == RECORD_SPAN_NAME_MAX, "stands in a name's place");
-_Static_assert(sizeof(struct span_candidate) == 72, "layout shared with BPF");
+_Static_assert(sizeof(struct span_candidate) == 80, "layout shared with BPF");
 _Static_assert(sizeof(struct span_record) == 192, "layout shared with BPF");
 _Static_assert(sizeof(struct sample_span) == 144, "layout shared with BPF");
 _Static_assert(sizeof(struct sample_record) == 272, "layout shared with BPF");

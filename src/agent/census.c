@@ -23,7 +23,7 @@
 #define GOROUTINES_MAX	131072
 #define BATCH		256
 #define STACK_BYTES_MAX 65536 /* from the top: deeper frames hold what began earlier */
-#define WORDS_MAX	64    /* live pointers of one stack that are followed */
+#define WORDS_MAX	256   /* pointers of one stack that are followed */
 #define LINKS_MAX	32    /* from one context to the one that it was made from */
 #define SPANS_MAX	16
 #define ARENA_BITS	36 /* the heap lies together: 64 GiB are taken for it */
@@ -43,6 +43,7 @@ struct census {
 	/* Of the goroutine at hand: */
 	uint64_t g;
 	uint64_t words[WORDS_MAX];
+	bool used[WORDS_MAX];
 	size_t word_count;
 	struct span_memory spans[SPANS_MAX];
 	size_t span_count;
@@ -55,12 +56,14 @@ static bool is_in_heap(void *context, uint64_t word)
 	return !((word ^ c->g) >> ARENA_BITS) && !(word & 7);
 }
 
-static void keep_word(void *context, uint64_t word)
+static void keep_word(void *context, uint64_t word, bool used)
 {
 	struct census *c = context;
 
-	if (c->word_count < WORDS_MAX)
-		c->words[c->word_count++] = word;
+	if (c->word_count == WORDS_MAX)
+		return;
+	c->used[c->word_count] = used;
+	c->words[c->word_count++] = word;
 }
 
 static bool is_context(const struct census *c, uint64_t itab)
@@ -71,7 +74,16 @@ static bool is_context(const struct census *c, uint64_t itab)
 	return false;
 }
 
-static void keep_open_span(struct census *c, uint64_t address)
+static bool has_parent(const struct census *c, const struct span_memory *span)
+{
+	for (size_t i = 0; i < c->span_count; i++)
+		if (!memcmp(span->parent_id, c->spans[i].span_id, sizeof(span->parent_id)))
+			return true;
+	return false;
+}
+
+/* From a word that is not seen to be used only a child of what is known: see follow_all. */
+static void keep_open_span(struct census *c, uint64_t address, bool used)
 {
 	struct span_memory span;
 
@@ -80,7 +92,8 @@ static void keep_open_span(struct census *c, uint64_t address)
 			return;
 	if (c->span_count < SPANS_MAX &&
 	    !span_memory_read(c->target->process, &c->info->span, address, &span) &&
-	    span_memory_is_open(&span) && span_memory_is_plausible(&span, clock_wall_ns()))
+	    span_memory_is_open(&span) && span_memory_is_plausible(&span, clock_wall_ns()) &&
+	    (used || has_parent(c, &span)))
 		c->spans[c->span_count++] = span;
 }
 
@@ -88,7 +101,7 @@ static void keep_open_span(struct census *c, uint64_t address)
  * A word that points to a context leads to all spans around it, the innermost first. A
  * recordingSpan begins with zeroes (an interface embedded, a mutex), a context never.
  */
-static void follow(struct census *c, uint64_t word)
+static void follow(struct census *c, uint64_t word, bool used)
 {
 	uint64_t span_type = c->info->span_type + c->target->bias;
 	uint64_t unsampled_type = c->info->unsampled_type + c->target->bias;
@@ -98,17 +111,36 @@ static void follow(struct census *c, uint64_t word)
 		if (process_read_memory(c->target->process, word, &v, sizeof(v)))
 			return;
 		if (!i && !v.parent_itab) {
-			keep_open_span(c, word);
+			keep_open_span(c, word, used);
 			return;
 		}
 		if (c->info->unsampled_type && v.value_type == unsampled_type)
 			return;
 		if (c->info->span_type && v.value_type == span_type)
-			keep_open_span(c, v.value);
+			keep_open_span(c, v.value, used);
 		if (!is_context(c, v.parent_itab))
 			return;
 		word = v.parent;
 	}
+}
+
+/*
+ * Words whose address is taken do not show as used: of the others, those count that lead to an open
+ * child of a span that is known, as long as that finds more.
+ */
+static void follow_all(struct census *c)
+{
+	size_t known;
+
+	for (size_t i = 0; i < c->word_count; i++)
+		if (c->used[i])
+			follow(c, c->words[i], true);
+	do {
+		known = c->span_count;
+		for (size_t i = 0; i < c->word_count && known; i++)
+			if (!c->used[i])
+				follow(c, c->words[i], false);
+	} while (c->span_count > known);
 }
 
 static int by_start(const void *left, const void *right)
@@ -153,8 +185,7 @@ static bool look_at(struct census *c, const struct goroutine_state *g)
 	stack.count = bytes / sizeof(*c->stack);
 	if (!live_stack_each(c->target->binary->go, c->target->bias, &stack, &query))
 		return false;
-	for (size_t i = 0; i < c->word_count; i++)
-		follow(c, c->words[i]);
+	follow_all(c);
 	return !goroutines_read(c->target->process, c->info, &g->g, 1, &again) &&
 	       again.goid == g->goid && again.status == g->status && again.sp == g->sp &&
 	       again.pc == g->pc;

@@ -154,6 +154,26 @@ static uint64_t start_of(const struct span_candidate *c)
 }
 
 /*
+ * Of a frame's words those whose address is taken do not show as used: one that leads to an open
+ * child of the chosen span tells that the work is the child's.
+ */
+static const struct span_candidate *descend(const struct span_candidate *c, size_t count,
+					    uint64_t limit, const struct span_candidate *chosen)
+{
+	for (size_t round = 0; round < count; round++) {
+		const struct span_candidate *from = chosen;
+
+		for (size_t i = 0; i < count && c[i].slot < limit; i++)
+			if (c[i].address && start_of(&c[i]) >= start_of(chosen) &&
+			    !memcmp(c[i].parent_id, chosen->span_id, sizeof(chosen->span_id)))
+				chosen = &c[i];
+		if (chosen == from)
+			break;
+	}
+	return chosen;
+}
+
+/*
  * The candidate that counts: of the frame nearest to the leaf that has any in use, the one that
  * began last; what is sampled out does not say when, and wins. NULL: none is in use.
  */
@@ -163,20 +183,21 @@ static const struct span_candidate *choose(const struct target *target,
 {
 	const struct span_candidate *c = candidates_of(sample), *chosen = NULL;
 	struct live_words words;
-	uint64_t frame = 0;
+	uint64_t limit = 0;
 
 	live_words_begin(&words, target->binary->go, target->bias, stack);
 	for (size_t i = 0; c && i < sample->candidate_count; i++) {
 		if (!live_words_has(&words, c[i].slot) || !is_plausible(&c[i], sample))
 			continue;
-		if (chosen && words.limit != frame)
+		if (chosen && words.limit != limit)
 			break;
-		frame = words.limit;
+		limit = words.limit;
 		if (!chosen ||
 		    (chosen->address && (!c[i].address || start_of(&c[i]) > start_of(chosen))))
 			chosen = &c[i];
 	}
-	return chosen;
+	return chosen && chosen->address ? descend(c, sample->candidate_count, limit, chosen)
+					 : chosen;
 }
 
 static enum span_answer of_candidates(const struct target *target,

@@ -52,10 +52,10 @@ static void take_frame(struct pclntab *table, uint64_t pc, const struct still_st
 		if (!query->is_wanted(query->context, word))
 			continue;
 		slot = pclntab_get_pointer_slot(table, pc, true, (int64_t)(frame->limit - at));
-		if (slot == POINTER_SLOT_LIVE)
-			query->take(query->context, word);
-		else if (slot == POINTER_SLOT_UNKNOWN && at >= frame->limit)
+		if (slot == POINTER_SLOT_UNKNOWN && at >= frame->limit)
 			break;
+		if (slot != POINTER_SLOT_UNKNOWN)
+			query->take(query->context, word, slot == POINTER_SLOT_LIVE);
 	}
 }
 

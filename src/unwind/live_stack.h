@@ -19,8 +19,8 @@ struct still_stack {
 /* What is asked for, and who takes it. */
 struct live_stack_query {
 	void *context;
-	bool (*is_wanted)(void *context, uint64_t word); /* cheap: asked of every word */
-	void (*take)(void *context, uint64_t word);	 /* wanted, and in use */
+	bool (*is_wanted)(void *context, uint64_t word);       /* cheap: asked of every word */
+	void (*take)(void *context, uint64_t word, bool used); /* wanted; a live pointer or not */
 };
 
 /*

@@ -19,7 +19,7 @@ type agent struct {
 // profile starts spanprof on a process, without a time limit, and waits until it has attached.
 func (b *bench) profile(ctx context.Context, pid int, arguments ...string) (*agent, error) {
 	p, err := launch(ctx, b.spanprof,
-		append([]string{"-p", strconv.Itoa(pid), "--verbose"}, arguments...)...)
+		append([]string{"-p", strconv.Itoa(pid), "--verbose", "--probe-budget", "0"}, arguments...)...)
 	if err != nil {
 		return nil, err
 	}
