@@ -24,10 +24,17 @@ struct seen_sample {
 	uint64_t words[WORDS_MAX];
 };
 
+/* The first one, with all its words. */
+struct whole_sample {
+	struct sample_record sample;
+	uint64_t words[RECORD_WORDS_MAX];
+};
+
 struct fixture {
 	struct capture *capture;
-	size_t sample_count, exec_count, exit_count,
-		first_span_count, ended_count; /* all, also those not kept */
+	struct whole_sample first;
+	size_t sample_count, exec_count, exit_count, first_span_count,
+		ended_count; /* all, also those not kept */
 	struct seen_sample samples[SEEN_MAX];
 	struct span_record ended[SEEN_MAX];
 	struct process_record execs[SEEN_MAX], exits[SEEN_MAX], first_spans[SEEN_MAX];
@@ -39,7 +46,9 @@ static inline void see_sample(void *context, const struct sample_record *sample)
 	size_t size = sample->header.size_bytes;
 
 	assert_int_equal(sample->header.type, RECORD_SAMPLE);
-	assert_true(size >= sizeof(*sample));
+	assert_true(size >= sizeof(*sample) && size <= sizeof(f->first));
+	if (!f->sample_count)
+		memcpy(&f->first, sample, size);
 	if (f->sample_count < SEEN_MAX)
 		memcpy(&f->samples[f->sample_count], sample,
 		       size < sizeof(*f->samples) ? size : sizeof(*f->samples));
