@@ -26,8 +26,10 @@ static __always_inline void fill_ended(const struct span_window *window, struct 
 
 	record->header.type = RECORD_ENDED_SPAN;
 	record->header.size_bytes = sizeof(*record);
+	record->time_ns = bpf_ktime_get_ns();
 	record->pid = bpf_get_current_pid_tgid() >> 32;
 	record->generation = window->generation;
+	record->address = window->address;
 	__builtin_memcpy(record->trace_id, &window->bytes[at->trace_id], 16);
 	__builtin_memcpy(record->span_id, &window->bytes[at->span_id], 8);
 	__builtin_memset(record->parent_id, 0, 8);
@@ -58,10 +60,9 @@ __noinline int harvest(__u32 state, __u64 address)
 	record = bpf_map_lookup_elem(&harvested, &zero);
 	if (!record || !window || address & OPEN_SPAN_HIDES)
 		return 0;
-	if (state == SPAN_REPLACED)
-		count_lost(LOSS_SPANS_COLLECTED);
 	if (state != SPAN_ENDED)
-		return 0;
+		return 0; /* its memory is another's: a sweep of the agent had been first, or nobody
+			   */
 	fill_ended(window, record);
 	if (bpf_ringbuf_output(&ended_spans, record, sizeof(*record), BPF_RB_NO_WAKEUP))
 		count_lost(LOSS_SPANS_ENDED_FULL);

@@ -146,8 +146,10 @@ struct process_record {
 /* A span that has ended, as it stood in the SDK's memory afterwards. */
 struct span_record {
 	struct record_header header;
+	__u64 time_ns; /* CLOCK_MONOTONIC, of the look */
 	__u32 pid;
 	__u32 generation;
+	__u64 address; /* of the recordingSpan */
 	__u8 trace_id[16];
 	__u8 span_id[8];
 	__u8 parent_id[8]; /* all 0: a root */
@@ -164,7 +166,7 @@ struct span_record {
 
 _Static_assert(sizeof(struct label_values) == RECORD_SPAN_NAME_MAX, "stands in a name's place");
 _Static_assert(sizeof(struct span_candidate) == 80, "layout shared with BPF");
-_Static_assert(sizeof(struct span_record) == 192, "layout shared with BPF");
+_Static_assert(sizeof(struct span_record) == 208, "layout shared with BPF");
 _Static_assert(sizeof(struct sample_span) == 144, "layout shared with BPF");
 _Static_assert(sizeof(struct sample_record) == 272, "layout shared with BPF");
 _Static_assert(sizeof(struct process_record) == 48, "layout shared with BPF");

@@ -28,7 +28,7 @@
 
 #define TICK_NS		 100000000ull  /* records wait so long, or for a quarter of the buffer */
 #define SWEEP_NS	 1000000000ull /* clean up, say why nothing is tagged */
-#define SPAN_SWEEP_NS	 500000000ull  /* look for ended spans */
+#define SPAN_SWEEP_NS	 100000000ull  /* look for ended spans */
 #define STOP_GRACE_NS	 5000000000ull /* for a COMMAND that was told to stop */
 #define SAME_SIGNAL_NS	 500000000ull  /* timeout(1) sends two at once: they count as one */
 #define FIRST_WINDOW_NS	 300000000ull  /* at least: something is to be seen within a second */

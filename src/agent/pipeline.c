@@ -9,12 +9,14 @@
 
 #include "agent/binary_store.h"
 #include "agent/held_samples.h"
+#include "agent/name_trust.h"
 #include "agent/sample_log.h"
 #include "agent/span_sights.h"
 #include "agent/targets.h"
 #include "base/clock.h"
 #include "capture/capture.h"
 #include "process/process.h"
+#include "process/span_memory.h"
 #include "profile/profile.h"
 #include "spans/spans.h"
 #include "symbolize/symbolize.h"
@@ -23,12 +25,15 @@
 #define WINDOW_SAMPLES_MAX 65536
 #define WINDOW_SPANS_MAX   65536
 #define WINDOW_STRINGS_MAX (16 << 20)
+#define ARENA_BITS	   36	       /* the heap lies together: 64 GiB are taken for it */
+#define NAME_LASTS_NS	   10000000ull /* no collection ends and gives memory away so soon */
 
 struct pipeline {
 	struct pipeline_config config;
 	struct profile *window;
 	uint64_t window_number; /* never 0 */
 	struct held_samples *held;
+	struct name_trust *names;
 	struct target *releasing;
 	struct unwound_stack stack;
 	const struct location *locations[UNWIND_FRAMES_MAX];
@@ -59,6 +64,8 @@ int pipeline_open(const struct pipeline_config *config, struct pipeline **out)
 	p->config = *config;
 	error = held_samples_open(HELD_BYTES_MAX, &p->held);
 	if (!error)
+		error = name_trust_open(&p->names);
+	if (!error)
 		error = open_window(p);
 	if (error)
 		pipeline_close(p);
@@ -71,6 +78,7 @@ void pipeline_close(struct pipeline *p)
 {
 	if (!p)
 		return;
+	name_trust_close(p->names);
 	held_samples_close(p->held);
 	profile_close(p->window);
 	free(p);
@@ -97,7 +105,8 @@ static uint32_t resource_of(struct pipeline *p, struct target *target)
 	return target->resource;
 }
 
-static uint32_t span_of(struct pipeline *p, const struct sampled_span *span, uint32_t resource)
+static uint32_t span_of(struct pipeline *p, const struct target *target,
+			const struct sampled_span *span, uint32_t resource)
 {
 	struct span_sight sight = span->sight;
 	uint32_t handle;
@@ -114,6 +123,7 @@ static uint32_t span_of(struct pipeline *p, const struct sampled_span *span, uin
 	case SPAN_ANSWER_NONE:
 		return 0;
 	}
+	name_trust_add(p->names, target->generation, sight.name, sight.name_size);
 	if (span->source < SPAN_SOURCE_COUNT)
 		p->stats.by_source[span->source]++;
 	sight.resource = resource;
@@ -172,7 +182,7 @@ void pipeline_add(struct pipeline *p, struct target *target, const struct sample
 	input.truncated = p->stack.truncated;
 	input.resource = resource_of(p, target);
 	span_sight_of_sample(target, sample, &p->stack, &span);
-	input.span = span_of(p, &span, input.resource);
+	input.span = span_of(p, target, &span, input.resource);
 	tell_older(p, target, sample, &span);
 	profile_add(p->window, &input);
 	p->stats.samples++;
@@ -181,8 +191,36 @@ void pipeline_add(struct pipeline *p, struct target *target, const struct sample
 			       input.location_count, input.truncated);
 }
 
-static void add_end(struct pipeline *p, struct target *target, struct span_end *end)
+/*
+ * Whether the name read of a span that ended so long ago is one. What does not lie in the heap, as
+ * the span does, is a constant of the program.
+ */
+static bool believe_name(struct pipeline *p, const struct target *target,
+			 const struct span_end *end, uint64_t name_address, uint64_t span_address,
+			 uint64_t ago_ns)
 {
+	if (name_address && (name_address ^ span_address) >> ARENA_BITS)
+		return true;
+	if (ago_ns > NAME_LASTS_NS)
+		return name_trust_has(p->names, target->generation, end->name, end->name_size);
+	name_trust_add(p->names, target->generation, end->name, end->name_size);
+	return true;
+}
+
+static uint64_t since(const struct span_end *end, uint64_t monotonic_ns)
+{
+	uint64_t end_ns = end->span.start_wall_ns + end->span.duration_ns;
+	uint64_t then_ns = clock_wall_ns() - (clock_monotonic_ns() - monotonic_ns);
+
+	return then_ns > end_ns ? then_ns - end_ns : 0;
+}
+
+static void add_end(struct pipeline *p, struct target *target, struct span_end *end, bool believed)
+{
+	if (!believed) {
+		end->name_size = 0;
+		p->stats.names_unsure++;
+	}
 	end->span.resource = resource_of(p, target);
 	spans_end(profile_get_spans(p->window), end, p->config.keep_ended_spans);
 	p->stats.spans_ended++;
@@ -196,7 +234,9 @@ void pipeline_add_ended(struct pipeline *p, struct target *target, const struct 
 	struct span_end end;
 
 	span_end_of_record(target, record, name, &end);
-	add_end(p, target, &end);
+	add_end(p, target, &end,
+		believe_name(p, target, &end, record->name_address, record->address,
+			     since(&end, record->time_ns)));
 }
 
 void pipeline_add_ended_memory(struct pipeline *p, struct target *target,
@@ -206,7 +246,18 @@ void pipeline_add_ended_memory(struct pipeline *p, struct target *target,
 	struct span_end end;
 
 	span_end_of_memory(target, span, name, &end);
-	add_end(p, target, &end);
+	add_end(p, target, &end,
+		believe_name(p, target, &end, span->name_address, span->address,
+			     since(&end, clock_monotonic_ns())));
+}
+
+void pipeline_see_open(struct pipeline *p, const struct target *target,
+		       const struct span_memory *span)
+{
+	char name[SPAN_SIGHT_NAME_MAX];
+	size_t size = span_memory_read_name(target->process, span, name);
+
+	name_trust_add(p->names, target->generation, name, size);
 }
 
 void pipeline_hold(struct pipeline *p, const struct sample_record *sample)

@@ -36,6 +36,7 @@ struct pipeline_stats {
 				    ended or they were too many */
 	uint64_t span_unsettled; /* a span was known but could not be read */
 	uint64_t spans_ended;	 /* read after their end */
+	uint64_t names_unsure;	 /* of those, without their name: its memory may have been reused */
 	uint64_t unsampled;	 /* worked for a span that is sampled out */
 	uint64_t by_source[SPAN_SOURCE_COUNT]; /* tagged, by how their span is known */
 	struct unwind_stats unwind;
@@ -51,6 +52,9 @@ void pipeline_add_ended(struct pipeline *p, struct target *target,
 			const struct span_record *record);
 void pipeline_add_ended_memory(struct pipeline *p, struct target *target,
 			       const struct span_memory *span);
+/* A span that is open, at a look at its memory. */
+void pipeline_see_open(struct pipeline *p, const struct target *target,
+		       const struct span_memory *span);
 /* A sample whose executable is still being read: kept, within 4 MiB for all, else counted. */
 void pipeline_hold(struct pipeline *p, const struct sample_record *sample);
 /* Adds what was held for the target. */

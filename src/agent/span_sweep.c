@@ -20,6 +20,7 @@
 #define TOLD_MAX       16384 /* a power of two; a collision forgets the older one */
 #define BATCH	       128
 #define SPAN_BYTES_MAX 1024
+#define NAMES_MAX      64 /* of open spans, in one sweep */
 
 struct span_sweep {
 	uint64_t told[TOLD_MAX]; /* span IDs by their low bits */
@@ -27,7 +28,8 @@ struct span_sweep {
 	size_t count;
 	uint8_t *bytes;		/* BATCH spans */
 	uint64_t spans_started; /* as of the last sweep */
-	bool any_open;
+	uint64_t open_count;	/* of that sweep */
+	unsigned names_left;	/* of open spans to be read in this sweep */
 };
 
 int span_sweep_open(struct span_sweep **out)
@@ -59,6 +61,11 @@ static uint64_t *told_slot(struct span_sweep *s, const uint8_t span_id[8], uint6
 {
 	memcpy(id, span_id, sizeof(*id));
 	return &s->told[*id & (TOLD_MAX - 1)];
+}
+
+uint64_t span_sweep_count_open(const struct span_sweep *s)
+{
+	return s->open_count;
 }
 
 bool span_sweep_has_told(struct span_sweep *s, const uint8_t span_id[8])
@@ -97,7 +104,11 @@ static void look_at(struct span_sweep *s, struct target *target, struct pipeline
 	if (memcmp(span.span_id, stored->span_id, sizeof(span.span_id)))
 		return; /* collected: the kernel side counts it when it drops it */
 	if (span_memory_is_open(&span)) {
-		s->any_open = true;
+		s->open_count++;
+		if (s->names_left) {
+			s->names_left--;
+			pipeline_see_open(pipeline, target, &span);
+		}
 		return;
 	}
 	if (*slot == id)
@@ -131,10 +142,11 @@ void span_sweep_run(struct span_sweep *s, struct capture *capture, struct target
 	size_t end;
 
 	capture_get_counters(capture, &counters);
-	if (counters.events[EVENT_SPANS_STARTED] == s->spans_started && !s->any_open)
+	if (counters.events[EVENT_SPANS_STARTED] == s->spans_started && !s->open_count)
 		return;
 	s->spans_started = counters.events[EVENT_SPANS_STARTED];
-	s->any_open = false;
+	s->open_count = 0;
+	s->names_left = NAMES_MAX;
 	s->count = 0;
 	if (capture_each_span(capture, keep, s))
 		return;

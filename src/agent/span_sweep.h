@@ -19,6 +19,8 @@ void span_sweep_close(struct span_sweep *s);
 /* Hands the ends it finds to the pipeline. Returns at once when no span has started since. */
 void span_sweep_run(struct span_sweep *s, struct capture *capture, struct targets *targets,
 		    struct pipeline *pipeline);
+/* Of the spans in the store, as of the last sweep. */
+uint64_t span_sweep_count_open(const struct span_sweep *s);
 /* Whether a sweep has told of this span's end already; asked once for each end told otherwise. */
 bool span_sweep_has_told(struct span_sweep *s, const uint8_t span_id[8]);
 

@@ -6,6 +6,7 @@
 
 #include "agent/pipeline.h"
 #include "agent/session.h"
+#include "agent/span_sweep.h"
 #include "base/log.h"
 #include "capture/capture.h"
 #include "symbolize/symbolize.h"
@@ -73,8 +74,13 @@ void summary_log(const struct session *s)
 	for (int i = 0; i < SPAN_SOURCE_COUNT; i++)
 		log_debug(s->log, "samples tagged by %s: %llu", source_words[i],
 			  (unsigned long long)pipeline.by_source[i]);
-	log_debug(s->log, "spans read after their end: %llu",
-		  (unsigned long long)pipeline.spans_ended);
+	log_debug(s->log,
+		  "spans read after their end: %llu of %llu started, %llu still open, %llu without "
+		  "a name that is sure",
+		  (unsigned long long)pipeline.spans_ended,
+		  (unsigned long long)capture.counters.events[EVENT_SPANS_STARTED],
+		  (unsigned long long)span_sweep_count_open(s->sweep),
+		  (unsigned long long)pipeline.names_unsure);
 	log_debug(s->log, "samples of spans sampled out: %llu, of spans that cannot be read: %llu",
 		  (unsigned long long)pipeline.unsampled,
 		  (unsigned long long)pipeline.span_unsettled);

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/string_table.h"
+#include "report/elapsed_table.h"
 #include "report/hot_list.h"
 #include "report/name_table.h"
 #include "report/paint.h"
@@ -89,6 +90,22 @@ static void paint_span_ids(const struct paint *p, const struct report_view *v,
 			      4);
 }
 
+/* "took 1,502 ms, 95 % of that on a CPU, and failed" */
+static void paint_span_end(const struct paint *p, const struct report_view *v,
+			   const struct span_sum *sum)
+{
+	const struct span *span = spans_get(v->spans, sum->span);
+	char ms[PAINT_NUMBER_MAX], share[PAINT_NUMBER_MAX], line[128];
+	uint64_t cpu_ns = report_view_ns(v, sum->samples);
+
+	if (!span || !span->ended || !span->duration_ns)
+		return;
+	snprintf(line, sizeof(line), "took %s ms, %s of that on a CPU%s",
+		 paint_ms(span->duration_ns, ms), paint_share(cpu_ns, span->duration_ns, share),
+		 span->status == SPAN_STATUS_ERROR ? ", and failed" : "");
+	paint_wrapped(p, PAINT_PLAIN, line, 4);
+}
+
 static int paint_spans(const struct paint *p, const struct report_view *v,
 		       const struct report_options *options)
 {
@@ -108,6 +125,7 @@ static int paint_spans(const struct paint *p, const struct report_view *v,
 		paint_end_line(p);
 		paint_span_title(p, v, sum, i + 1);
 		paint_span_ids(p, v, sum);
+		paint_span_end(p, v, sum);
 		err = hot_list_paint(p, v, &v->chosen[sum->first], sum->rows, lines, i == 0);
 	}
 	return err;
@@ -120,6 +138,14 @@ static int paint_names(const struct paint *p, const struct report_view *v)
 	paint_section(p, "By span name",
 		      "p50, max: CPU of one span, over the spans that were seen on a CPU");
 	return name_table_paint(p, v, &table);
+}
+
+static int paint_elapsed(const struct paint *p, const struct report_view *v)
+{
+	paint_section(
+		p, "How long spans took",
+		"of those that ended, also where no sample saw them; read from the SDK's memory");
+	return elapsed_table_paint(p, v, NAMES_LINES);
 }
 
 static int paint_outside(const struct paint *p, const struct report_view *v,
@@ -147,6 +173,8 @@ static int paint_all(const struct paint *p, const struct report_view *v,
 		err = paint_spans(p, v, options);
 	if (!err && v->sum_count > 1)
 		err = paint_names(p, v);
+	if (!err && !v->filtered && elapsed_table_has_rows(v))
+		err = paint_elapsed(p, v);
 	if (!err && v->outside_samples)
 		err = paint_outside(p, v, options);
 	if (!err)

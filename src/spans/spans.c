@@ -12,7 +12,6 @@
 
 /* Names are for people; a longer one is cut. */
 #define NAME_BYTES_MAX 1024
-#define STATUS_ERROR   1
 
 struct span_key {
 	uint8_t trace_id[16];
@@ -180,9 +179,10 @@ static void absorb_end(struct span *row, const struct span *other)
 	row->duration_ns = other->duration_ns;
 }
 
-static void add_to_group(struct spans *s, const struct span_end *end)
+/* Where the final name is not known the last one seen stands for it. */
+static void add_to_group(struct spans *s, const struct span_end *end, const struct span *row)
 {
-	uint32_t name = name_id(s, end->name, end->name_size);
+	uint32_t name = end->name_size || !row ? name_id(s, end->name, end->name_size) : row->name;
 	struct span_group *group = span_groups_get(&s->groups, name, end->span.resource);
 
 	if (!group) {
@@ -190,7 +190,7 @@ static void add_to_group(struct spans *s, const struct span_end *end)
 		return;
 	}
 	durations_add(&group->durations, end->span.duration_ns);
-	group->errors += end->span.status == STATUS_ERROR;
+	group->errors += end->span.status == SPAN_STATUS_ERROR;
 }
 
 void spans_end(struct spans *s, const struct span_end *end, bool keep)
@@ -207,7 +207,7 @@ void spans_end(struct spans *s, const struct span_end *end, bool keep)
 		row->sampled |= end->span.sampled;
 		absorb_end(row, &end->span);
 	}
-	add_to_group(s, end);
+	add_to_group(s, end, row);
 }
 
 uint32_t spans_absorb(struct spans *s, const struct span *other, const char *name)

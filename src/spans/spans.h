@@ -14,6 +14,8 @@ struct spans;
 struct span_group;
 struct string_table;
 
+#define SPAN_STATUS_ERROR 1 /* Go: codes.Error */
+
 struct span {
 	uint32_t handle; /* never 0; index in this store */
 	uint8_t trace_id[16];
