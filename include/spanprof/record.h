@@ -126,7 +126,7 @@ struct sample_record {
 	__u64 words[];
 };
 
-#define RECORD_CANDIDATES_MAX	4
+#define RECORD_CANDIDATES_MAX	32
 #define RECORD_CANDIDATES_BYTES (RECORD_CANDIDATES_MAX * sizeof(struct span_candidate))
 
 #define RECORD_STACKS_MAX (2 * RECORD_CHAIN_MAX + RECORD_KERNEL_MAX + 2 * RECORD_STACK_DEEP)

@@ -12,6 +12,7 @@
 
 #include "agent/command.h"
 #include "agent/ending_signals.h"
+#include "agent/goroutine_sweep.h"
 #include "agent/loader.h"
 #include "agent/options.h"
 #include "agent/pipeline.h"
@@ -39,6 +40,7 @@ struct loop {
 	int epoll_fd, signal_fd, timer_fd;
 	uint64_t start_ns, now_ns, end_ns, window_end_ns, sweep_ns, span_sweep_ns, stopping_ns;
 	uint64_t windows, unseen;
+	struct goroutine_sweep goroutine_sweep;
 	struct live live;
 	bool table; /* shown while it runs; where there is no terminal, a line a window instead */
 	bool on_terminal;
@@ -203,6 +205,7 @@ static void on_tick(struct loop *l)
 		capture_sweep(l->s->capture);
 		make_up_for_unseen(l);
 		targets_retry(l->s->targets);
+		goroutine_sweep_run(&l->goroutine_sweep, l->s->capture, l->s->targets);
 		targets_guard(l->s->targets, l->now_ns);
 		targets_explain(l->s->targets, l->now_ns);
 		l->sweep_ns = l->now_ns + SWEEP_NS;

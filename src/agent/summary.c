@@ -7,6 +7,7 @@
 #include "agent/pipeline.h"
 #include "agent/session.h"
 #include "agent/span_sweep.h"
+#include "agent/targets.h"
 #include "base/log.h"
 #include "capture/capture.h"
 #include "symbolize/symbolize.h"
@@ -65,6 +66,16 @@ void summary_log(const struct session *s)
 			 "samples of processes whose executable was not read in time, for "
 			 "instance because they ended: %llu",
 			 (unsigned long long)pipeline.without_image);
+	if (pipeline.unsampled)
+		log_info(s->log,
+			 "%llu samples (%.1f %%) are of spans that the tracer sampled out: they "
+			 "have no tag",
+			 (unsigned long long)pipeline.unsampled,
+			 100.0 * (double)pipeline.unsampled / (double)pipeline.samples);
+	if (pipeline.span_unsettled)
+		log_warn(s->log, "samples of spans whose memory could not be read: %llu",
+			 (unsigned long long)pipeline.span_unsettled);
+	targets_sum_up(s->targets);
 	if (symbolizer.kernel_names_hidden)
 		log_warn(s->log, "kernel functions have no names: /proc/kallsyms is hidden "
 				 "(kernel.kptr_restrict)");
@@ -81,9 +92,6 @@ void summary_log(const struct session *s)
 		  (unsigned long long)capture.counters.events[EVENT_SPANS_STARTED],
 		  (unsigned long long)span_sweep_count_open(s->sweep),
 		  (unsigned long long)pipeline.names_unsure);
-	log_debug(s->log, "samples of spans sampled out: %llu, of spans that cannot be read: %llu",
-		  (unsigned long long)pipeline.unsampled,
-		  (unsigned long long)pipeline.span_unsettled);
 	log_debug(s->log, "stacks %llu, repaired frames %llu, truncated %llu",
 		  (unsigned long long)pipeline.unwind.stacks,
 		  (unsigned long long)pipeline.unwind.repaired,

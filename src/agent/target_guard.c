@@ -112,3 +112,13 @@ void targets_guard(struct targets *t, uint64_t now_ns)
 			look(t, &e->target, &costs, now_ns);
 	}
 }
+
+void targets_sum_up(const struct targets *t)
+{
+	for (const struct entry *e = t->entries; e; e = e->hh.next)
+		if (e->target.guard.below_ns)
+			log_info(t->config.log,
+				 "pid %d: for %.0f s spans were not followed by all probes: they "
+				 "cost more than --probe-budget",
+				 e->target.pid, (double)e->target.guard.below_ns / 1e9);
+}

@@ -74,6 +74,8 @@ void targets_prepare(struct targets *t, const char *program);
  * the next start point where one tells of no span though spans are found on stacks.
  */
 void targets_guard(struct targets *t, uint64_t now_ns);
+/* Says which processes have had fewer probes for a while, at the end. */
+void targets_sum_up(const struct targets *t);
 /* Says, once a target, why nothing is tagged; once, that there is no target. */
 void targets_explain(struct targets *t, uint64_t now_ns);
 /* Asks again for those that could not be read in the middle of an exec. */

@@ -99,6 +99,19 @@ bool capture_get_counts(struct capture *c, pid_t pid, uint32_t generation,
 			struct capture_process_counts *counts);
 /* Measures the probes of this machine, once; some 20 ms at the first call. A negative errno. */
 int capture_get_probe_costs(struct capture *c, struct capture_probe_costs *costs);
+/* A goroutine that the kernel side's store has an entry of. */
+struct capture_stored_goroutine {
+	uint32_t generation;
+	uint32_t older;
+	uint64_t g, goid;
+};
+
+int capture_each_goroutine(struct capture *c,
+			   void (*each)(void *context,
+					const struct capture_stored_goroutine *goroutine),
+			   void *context);
+/* Deletes that entry, unless it has become another goroutine's. */
+void capture_forget_goroutine(struct capture *c, const struct capture_stored_goroutine *goroutine);
 /* Calls `each` for all spans of the store, but those inherited. A negative errno. */
 int capture_each_span(struct capture *c,
 		      void (*each)(void *context, const struct capture_stored_span *span),

@@ -127,10 +127,45 @@ int goroutine_store_add_older(struct goroutine_store *s, uint32_t generation, ui
 	return 0;
 }
 
-static void tell_spans(const struct stored_key *key, const struct stored_goroutine *g,
-		       void (*each)(void *context, const struct capture_stored_span *span),
-		       void *context)
+/* Calls `each` for every entry, some hundred a system call. */
+static int walk(struct goroutine_store *s,
+		void (*each)(void *context, const struct stored_key *key,
+			     const struct stored_goroutine *value),
+		void *context)
 {
+	LIBBPF_OPTS(bpf_map_batch_opts, options);
+	struct stored_key *keys = calloc(BATCH, sizeof(*keys));
+	struct stored_goroutine *values = calloc(BATCH, sizeof(*values));
+	uint32_t place = 0, count;
+	bool more = keys && values;
+	int error = more ? 0 : -ENOMEM;
+
+	for (bool first = true; more; first = false) {
+		count = BATCH;
+		error = bpf_map_lookup_batch(s->map_fd, first ? NULL : &place, &place, keys, values,
+					     &count, &options)
+				? -errno
+				: 0;
+		more = !error;
+		if (error == -ENOENT)
+			error = 0; /* these were the last */
+		for (uint32_t i = 0; !error && i < count && i < BATCH; i++)
+			each(context, &keys[i], &values[i]);
+	}
+	free(keys);
+	free(values);
+	return error;
+}
+
+struct span_walk {
+	void (*each)(void *context, const struct capture_stored_span *span);
+	void *context;
+};
+
+static void tell_spans(void *context, const struct stored_key *key,
+		       const struct stored_goroutine *g)
+{
+	const struct span_walk *w = context;
 	struct capture_stored_span span = {
 		.generation = key->generation,
 		.older = key->older,
@@ -144,7 +179,7 @@ static void tell_spans(const struct stored_key *key, const struct stored_gorouti
 			continue;
 		span.address = g->spans[i].address;
 		memcpy(span.span_id, g->spans[i].span_id, sizeof(span.span_id));
-		each(context, &span);
+		w->each(w->context, &span);
 	}
 }
 
@@ -152,29 +187,43 @@ int goroutine_store_each_span(struct goroutine_store *s,
 			      void (*each)(void *context, const struct capture_stored_span *span),
 			      void *context)
 {
-	LIBBPF_OPTS(bpf_map_batch_opts, options);
-	struct stored_key *keys = calloc(BATCH, sizeof(*keys));
-	struct stored_goroutine *values = calloc(BATCH, sizeof(*values));
-	uint32_t place = 0, count;
-	bool more = keys && values;
-	int error = more ? 0 : -ENOMEM;
+	struct span_walk w = {each, context};
 
-	for (bool first = true; more; first = false) {
-		count = BATCH;
-		error = bpf_map_lookup_batch(s->map_fd, first ? NULL : &place, &place, keys, values,
-					     &count, &options);
-		more = !error;
-		if (error && errno != ENOENT)
-			break;
-		error = 0; /* ENOENT: these were the last */
-		for (uint32_t i = 0; i < count && i < BATCH; i++)
-			tell_spans(&keys[i], &values[i], each, context);
-	}
-	if (error)
-		error = -errno;
-	free(keys);
-	free(values);
-	return error;
+	return walk(s, tell_spans, &w);
+}
+
+struct goroutine_walk {
+	void (*each)(void *context, const struct capture_stored_goroutine *goroutine);
+	void *context;
+};
+
+static void tell_goroutine(void *context, const struct stored_key *key,
+			   const struct stored_goroutine *g)
+{
+	const struct goroutine_walk *w = context;
+	struct capture_stored_goroutine goroutine = {key->generation, key->older, key->g, g->goid};
+
+	w->each(w->context, &goroutine);
+}
+
+int goroutine_store_each(struct goroutine_store *s,
+			 void (*each)(void *context,
+				      const struct capture_stored_goroutine *goroutine),
+			 void *context)
+{
+	struct goroutine_walk w = {each, context};
+
+	return walk(s, tell_goroutine, &w);
+}
+
+void goroutine_store_remove(struct goroutine_store *s,
+			    const struct capture_stored_goroutine *goroutine)
+{
+	struct stored_key key = {goroutine->generation, goroutine->older, goroutine->g};
+	struct stored_goroutine now;
+
+	if (!bpf_map_lookup_elem(s->map_fd, &key, &now) && now.goid == goroutine->goid)
+		bpf_map_delete_elem(s->map_fd, &key);
 }
 
 /* Deletes those of `generation`; 0: of all that are not live. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct capture_older_span;
+struct capture_stored_goroutine;
 struct capture_stored_span;
 struct goroutine_store;
 
@@ -18,6 +19,13 @@ void goroutine_store_forget(struct goroutine_store *s, uint32_t generation);
 /* See capture_add_older. */
 int goroutine_store_add_older(struct goroutine_store *s, uint32_t generation, uint64_t g,
 			      uint64_t goid, const struct capture_older_span *spans, size_t count);
+/* See capture_each_goroutine and capture_forget_goroutine. */
+int goroutine_store_each(struct goroutine_store *s,
+			 void (*each)(void *context,
+				      const struct capture_stored_goroutine *goroutine),
+			 void *context);
+void goroutine_store_remove(struct goroutine_store *s,
+			    const struct capture_stored_goroutine *goroutine);
 /* See capture_each_span. */
 int goroutine_store_each_span(struct goroutine_store *s,
 			      void (*each)(void *context, const struct capture_stored_span *span),

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to capture: the structure, for the files that share it. */
+#ifndef CAPTURE_CAPTURE_PRIVATE_H
+#define CAPTURE_CAPTURE_PRIVATE_H
+
+/* The skeleton uses the types of target.h, which capture.h includes. */
+#include "capture/capture.h"
+
+#include "spanprof.skel.h"
+
+struct capture {
+	struct capture_config config;
+	struct capture_handler handler;
+	struct spanprof_bpf *bpf;
+	struct ring_buffer *ring;
+	struct clocks *clocks;
+	struct goroutine_store *store;
+	struct probes *probes;
+	struct capture_probe_costs costs;   /* all 0: not measured yet */
+	struct target_counters calibration; /* what measuring them was counted as */
+	unsigned polled;		    /* records in this round */
+};
+
+#endif
