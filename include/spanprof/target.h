@@ -111,7 +111,6 @@ struct target_tunables {
 	X(SPAN_START_UNREADABLE, "span_start_unreadable", "started span could not be read")        \
 	X(SPAN_DEPTH, "span_depth", "oldest open span forgotten: more than 16 on one goroutine")   \
 	X(SPANS_ENDED_FULL, "spans_ended_full", "ended span not read: more than the agent takes")  \
-	X(SPANS_COLLECTED, "spans_collected", "ended span not read: its memory was reused first")  \
 	X(GOROUTINES_FULL, "goroutines_full", "span not followed: store of goroutines is full")    \
 	X(CHAIN_DEPTH, "chain_depth", "stack deeper than the frame-pointer walk goes")
 
@@ -136,6 +135,7 @@ enum loss_reason {
 	X(SPANS_STARTED, "spans_started")                                                          \
 	X(SPANS_UNSAMPLED, "spans_unsampled")                                                      \
 	X(SPANS_ENDED, "spans_ended")                                                              \
+	X(SPANS_REPLACED, "spans_replaced")                                                        \
 	X(GO_STATEMENTS, "go_statements")                                                          \
 	X(GOROUTINES_STORED, "goroutines_stored")                                                  \
 	X(TICKS, "clock_ticks")

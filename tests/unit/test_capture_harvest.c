@@ -184,7 +184,8 @@ static void test_when(void **state)
 	assert_int_equal(told(), 0);
 	assert_int_equal(counters().events[EVENT_SPANS_ENDED] - before.events[EVENT_SPANS_ENDED],
 			 4);
-	assert_int_equal(counters().lost[LOSS_SPANS_COLLECTED], before.lost[LOSS_SPANS_COLLECTED]);
+	assert_int_equal(counters().events[EVENT_SPANS_REPLACED],
+			 before.events[EVENT_SPANS_REPLACED]);
 	/* A start elsewhere tells nothing of this goroutine's. */
 	end(&s[6]);
 	start(&s[7], 8, &p->child);
@@ -315,8 +316,8 @@ static void test_hidden(void **state)
 	fake_span_make(&s[2], 0xcc, 0xcc, "another");
 	start(&s[3], 4, &p->g);
 	assert_int_equal(told(), 0);
-	assert_int_equal(counters().lost[LOSS_SPANS_COLLECTED] - before.lost[LOSS_SPANS_COLLECTED],
-			 1);
+	assert_int_equal(
+		counters().events[EVENT_SPANS_REPLACED] - before.events[EVENT_SPANS_REPLACED], 1);
 }
 
 /* The collector was faster: counted. Memory that cannot be read now may still be open. */
@@ -334,8 +335,8 @@ static void test_memory_is_gone(void **state)
 	p->spans[0].context.span_id[7]++;
 	start(s, 2, &p->g);
 	assert_int_equal(told(), 0);
-	assert_int_equal(counters().lost[LOSS_SPANS_COLLECTED] - before.lost[LOSS_SPANS_COLLECTED],
-			 1);
+	assert_int_equal(
+		counters().events[EVENT_SPANS_REPLACED] - before.events[EVENT_SPANS_REPLACED], 1);
 	end(s);
 	assert_int_equal(mprotect(s, page, PROT_NONE), 0);
 	start(&p->spans[1], 3, &p->g);
@@ -346,8 +347,8 @@ static void test_memory_is_gone(void **state)
 	assert_int_equal(told(), 2);
 	assert_told(0, &p->spans[1]);
 	assert_told(1, s);
-	assert_int_equal(counters().lost[LOSS_SPANS_COLLECTED] - before.lost[LOSS_SPANS_COLLECTED],
-			 1);
+	assert_int_equal(
+		counters().events[EVENT_SPANS_REPLACED] - before.events[EVENT_SPANS_REPLACED], 1);
 	munmap(s, page);
 }
 
@@ -369,7 +370,7 @@ static void test_too_many(void **state)
 	assert_int_equal(ended + lost, MANY - 1);
 	assert_int_equal(ended, (1 << 18) / (sizeof(struct span_record) + 8));
 	assert_int_equal(told(), ended);
-	assert_int_equal(after.lost[LOSS_SPANS_COLLECTED], before.lost[LOSS_SPANS_COLLECTED]);
+	assert_int_equal(after.events[EVENT_SPANS_REPLACED], before.events[EVENT_SPANS_REPLACED]);
 	start(&p->spans[2], 200, &p->g);
 	assert_int_equal(told(), 1);
 }
