@@ -60,9 +60,11 @@ __noinline int harvest(__u32 state, __u64 address)
 	record = bpf_map_lookup_elem(&harvested, &zero);
 	if (!record || !window || address & OPEN_SPAN_HIDES)
 		return 0;
+	/* Its memory is another's: a sweep of the agent had been first, or nobody. */
+	if (state == SPAN_REPLACED)
+		count_event(EVENT_SPANS_REPLACED);
 	if (state != SPAN_ENDED)
-		return 0; /* its memory is another's: a sweep of the agent had been first, or nobody
-			   */
+		return 0;
 	fill_ended(window, record);
 	if (bpf_ringbuf_output(&ended_spans, record, sizeof(*record), BPF_RB_NO_WAKEUP))
 		count_lost(LOSS_SPANS_ENDED_FULL);
