@@ -11,7 +11,6 @@
 #define PCDATA_STACK_MAP_INDEX 1
 #define FUNCDATA_ARGUMENT_MAPS 0
 #define FUNCDATA_LOCAL_MAPS    1
-#define ARGUMENTS_UNKNOWN      INT32_MIN
 #define ENTRY_MAP	       0
 #define WORD_BYTES	       8
 
@@ -80,9 +79,8 @@ static enum pointer_slot find_argument(struct pclntab *t, const struct frame *f,
 	int64_t offset = above_cfa - f->arguments;
 	struct bitmaps m;
 
-	/* Of unknown size: reflect's stubs, whose maps are made when the program runs. */
-	if (f->raw.args == ARGUMENTS_UNKNOWN || offset < 0 || offset >= f->raw.args ||
-	    read_bitmaps(t, f, FUNCDATA_ARGUMENT_MAPS, &m))
+	/* Of unknown size (< 0): reflect's stubs, whose maps are made when the program runs. */
+	if (offset < 0 || offset >= f->raw.args || read_bitmaps(t, f, FUNCDATA_ARGUMENT_MAPS, &m))
 		return POINTER_SLOT_UNKNOWN;
 	if (offset / WORD_BYTES >= m.bits)
 		return POINTER_SLOT_DEAD;
@@ -128,14 +126,14 @@ static int find_frame(struct pclntab *t, uint64_t place, bool is_return, struct 
 		err = find_map(t, function.entry, place, is_return, f);
 	if (err)
 		return err;
-	/* arm64 keeps the return address at the frame's lower end, and room for it in each caller.
+	/*
+	 * A frame has the caller's frame pointer on top of its variables. arm64 keeps the return
+	 * address at the frame's lower end, and room for it in each caller.
 	 */
 	f->size = delta + (return_address_pushed ? WORD_BYTES : 0);
-	f->locals = return_address_pushed ? WORD_BYTES : 0;
+	f->locals = return_address_pushed ? 2 * WORD_BYTES : WORD_BYTES;
 	f->arguments = return_address_pushed ? 0 : WORD_BYTES;
 	f->smallest = return_address_pushed ? 0 : 2 * WORD_BYTES;
-	/* Whoever has a frame keeps the caller's frame pointer in it. */
-	f->locals += delta ? WORD_BYTES : 0;
 	return 0;
 }
 

@@ -15,6 +15,20 @@ static void count_function(void *context, size_t index, const struct go_function
 	++*(size_t *)context;
 }
 
+/* Words of frames: outside any function nothing is known of them. */
+static void look_at_words(struct pclntab *t, uint64_t pc, bool is_return)
+{
+	struct go_function f;
+	bool known = !pclntab_find_function(t, pc - is_return, &f);
+
+	for (int64_t below_cfa = -64; below_cfa <= 128; below_cfa += 24) {
+		enum pointer_slot slot = pclntab_get_pointer_slot(t, pc, is_return, below_cfa);
+
+		if (slot > POINTER_SLOT_LIVE || (!known && slot != POINTER_SLOT_UNKNOWN))
+			__builtin_trap();
+	}
+}
+
 static void look_up(struct pclntab *t, uint64_t pc)
 {
 	struct go_frame frames[4];
@@ -26,6 +40,9 @@ static void look_up(struct pclntab *t, uint64_t pc)
 	if (!pclntab_find_function(t, pc, &f))
 		pclntab_get_name(t, &f, name, sizeof(name));
 	pclntab_get_sp_delta(t, pc, &delta);
+	pclntab_begin(t);
+	look_at_words(t, pc, true);
+	look_at_words(t, pc, false);
 	n = pclntab_get_frames(t, pc, frames, 4);
 	for (int i = 0; i < n; i++)
 		if (i >= 4 ||

@@ -16,11 +16,11 @@
 #define ARGS_BYTES  40
 #define LOCAL_BITS  9
 #define MAPS	    3
-/* Places in main.main: with no map, map 1, map 2, and one that does not exist. */
-#define ENTRY_PC  0x10
-#define FIRST_PC  0x30
-#define SECOND_PC 0x60
-#define BEYOND_PC 0xf2
+/* Places in main.main, each at an end of its range: no map, map 1, map 2, one that is not there. */
+#define ENTRY_PC  0x1f
+#define FIRST_PC  0x3f
+#define SECOND_PC 0xef
+#define BEYOND_PC 0xf0
 
 /* What a test changes; the rest of the table is go_table.h's. */
 struct plan {
