@@ -3,21 +3,12 @@
  * Holds the pclntab reader against what tests/targets/symtruth printed (its head names the lines)
  * and against "C pc cfa" lines of .debug_frame: symbols_check EXECUTABLE < truth.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include "gobinary/block_cache.h"
-#include "gobinary/elf_image.h"
-#include "gobinary/moduledata.h"
-#include "gobinary/pclntab.h"
+#include "truth_lines.h"
 
-#define CACHE_BYTES   ((size_t)2 << 20)
 #define MAX_FRAMES    64
 #define MAX_STACK     1024
 #define SHOWN	      5
@@ -25,71 +16,16 @@
 #define CALLER_FIELDS 3 /* of a line S */
 
 struct check {
-	struct block_cache *cache;
-	struct elf_image *image;
-	struct pclntab *table;
+	struct truth_table file;
+	struct truth_fields line;
 	uint64_t bias;
 	bool full_names;
 	char nameless[512]; /* the one function that the runtime has no name for */
-	char **fields;	    /* of the line in hand, after its letter */
-	size_t count, capacity;
 	uint64_t pcs, inlined, wrong_pcs;
 	uint64_t stacks, stack_frames, wrong_stacks;
 	uint64_t deltas, wrong_deltas;
 	double frames_ms;
 };
-
-static double now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int open_table(struct check *c, const char *path)
-{
-	struct moduledata module;
-	uint64_t address;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int err = fd < 0 ? -errno : block_cache_open(CACHE_BYTES, &c->cache);
-
-	if (!err)
-		err = elf_image_open(fd, c->cache, &c->image);
-	if (!err)
-		err = pclntab_find(c->image, &address);
-	if (!err)
-		err = moduledata_find(c->image, address, &module);
-	if (!err)
-		err = pclntab_open(c->image, address, &module, &c->table);
-	if (!err)
-		elf_image_settle(c->image);
-	return err;
-}
-
-static int split(struct check *c, char *line)
-{
-	c->count = 0;
-	for (char *field = strchr(line, '\t'); field; field = strchr(field, '\t')) {
-		*field++ = '\0';
-		if (c->count == c->capacity) {
-			size_t capacity = c->capacity ? 2 * c->capacity : 64;
-			char **fields = realloc(c->fields, capacity * sizeof(*fields));
-
-			if (!fields)
-				return -ENOMEM;
-			c->fields = fields;
-			c->capacity = capacity;
-		}
-		c->fields[c->count++] = field;
-	}
-	return 0;
-}
-
-static uint64_t hex(const struct check *c, size_t field)
-{
-	return field < c->count ? strtoull(c->fields[field], NULL, 16) : 0;
-}
 
 /* Up to 1.20 the runtime does not tell type arguments: "F[...]"; we do not when it gets too long.
  */
@@ -146,21 +82,21 @@ static void show_frames(uint64_t pc, const struct go_frame *frames, int n)
 static void show_fields(const struct check *c)
 {
 	fprintf(stderr, "truth:");
-	for (size_t i = 0; i < c->count; i++)
-		fprintf(stderr, " %s", c->fields[i]);
+	for (size_t i = 0; i < c->line.count; i++)
+		fprintf(stderr, " %s", c->line.fields[i]);
 	fprintf(stderr, "\n");
 }
 
 static void check_pc(struct check *c)
 {
 	struct go_frame frames[MAX_FRAMES];
-	uint64_t pc = hex(c, 0) - c->bias;
-	double start = now_ms();
-	int n = pclntab_get_frames(c->table, pc, frames, MAX_FRAMES);
+	uint64_t pc = truth_hex(&c->line, 0) - c->bias;
+	double start = truth_now_ms();
+	int n = pclntab_get_frames(c->file.table, pc, frames, MAX_FRAMES);
 	bool right = n > 0;
 	size_t at = 1;
 
-	c->frames_ms += now_ms() - start;
+	c->frames_ms += truth_now_ms() - start;
 	c->pcs++;
 	c->inlined += n > 1;
 	for (int i = 0; right && i < n; i++) {
@@ -168,14 +104,14 @@ static void check_pc(struct check *c)
 		if (n > 1 && (c->full_names || i < n - 1) &&
 		    elided(&frames[i], i ? frames[i - 1].function : ""))
 			continue;
-		right = at + FRAME_FIELDS <= c->count &&
-			same_name(c, frames[i].function, c->fields[at]) &&
-			same_place(&frames[i], &c->fields[at]) &&
+		right = at + FRAME_FIELDS <= c->line.count &&
+			same_name(c, frames[i].function, c->line.fields[at]) &&
+			same_place(&frames[i], &c->line.fields[at]) &&
 			(!c->full_names ||
-			 frames[i].start_line == strtoul(c->fields[at + 3], NULL, 10));
+			 frames[i].start_line == strtoul(c->line.fields[at + 3], NULL, 10));
 		at += FRAME_FIELDS;
 	}
-	if (right && at == c->count)
+	if (right && at == c->line.count)
 		return;
 	if (c->wrong_pcs++ < SHOWN) {
 		show_frames(pc, frames, n);
@@ -187,7 +123,7 @@ static void check_pc(struct check *c)
 static bool match_physical(struct check *c, uint64_t pc, bool leaf, size_t *at, char *callee)
 {
 	struct go_frame frames[MAX_FRAMES];
-	int n = pclntab_get_frames(c->table, pc, frames, MAX_FRAMES);
+	int n = pclntab_get_frames(c->file.table, pc, frames, MAX_FRAMES);
 	bool right = n > 0;
 
 	for (int i = 0; right && i < n; i++) {
@@ -197,9 +133,9 @@ static bool match_physical(struct check *c, uint64_t pc, bool leaf, size_t *at, 
 		if (!shown)
 			continue;
 		/* The innermost one called Callers and snapshot on two lines. */
-		right = *at + CALLER_FIELDS <= c->count &&
-			same_name(c, frames[i].function, c->fields[*at]) &&
-			(leaf || same_place(&frames[i], &c->fields[*at]));
+		right = *at + CALLER_FIELDS <= c->line.count &&
+			same_name(c, frames[i].function, c->line.fields[*at]) &&
+			(leaf || same_place(&frames[i], &c->line.fields[*at]));
 		*at += CALLER_FIELDS;
 		leaf = false;
 	}
@@ -225,18 +161,18 @@ static bool walk(struct check *c, uint64_t sp, uint64_t pc, const uint64_t *word
 		struct go_frame frame;
 		int32_t delta;
 
-		if (pclntab_find_function(c->table, place, &f))
+		if (pclntab_find_function(c->file.table, place, &f))
 			return false;
 		/* The first one may be the assembly's ABI wrapper. */
-		if (pclntab_get_frames(c->table, place, &frame, 1) < 1)
+		if (pclntab_get_frames(c->file.table, place, &frame, 1) < 1)
 			return false;
 		if (!match_physical(c, place, leaf && !frame.wrapper, &at, callee))
 			return false;
 		leaf = leaf && frame.wrapper;
 		c->stack_frames++;
 		if (f.flags & GO_TOP_FRAME)
-			return at == c->count;
-		if (pclntab_get_sp_delta(c->table, place, &delta) || delta < 0)
+			return at == c->line.count;
+		if (pclntab_get_sp_delta(c->file.table, place, &delta) || delta < 0)
 			return false;
 		sp += (uint32_t)delta;
 		if ((sp - base) / 8 >= count)
@@ -251,7 +187,7 @@ static bool walk(struct check *c, uint64_t sp, uint64_t pc, const uint64_t *word
 /* A line S is in hand; its line W follows. */
 static int check_stack(struct check *c, char *words_line)
 {
-	uint64_t sp = hex(c, 0), pc = hex(c, 1), *words;
+	uint64_t sp = truth_hex(&c->line, 0), pc = truth_hex(&c->line, 1), *words;
 	size_t count = 0;
 	char *at = words_line + 1;
 
@@ -269,11 +205,12 @@ static int check_stack(struct check *c, char *words_line)
 
 static void check_delta(struct check *c)
 {
-	uint64_t pc = hex(c, 0);
-	int32_t delta = -1, truth = (int32_t)strtol(c->count > 1 ? c->fields[1] : "", NULL, 10) - 8;
+	uint64_t pc = truth_hex(&c->line, 0);
+	int32_t delta = -1,
+		truth = (int32_t)strtol(c->line.count > 1 ? c->line.fields[1] : "", NULL, 10) - 8;
 
 	c->deltas++;
-	if (!pclntab_get_sp_delta(c->table, pc, &delta) && delta == truth)
+	if (!pclntab_get_sp_delta(c->file.table, pc, &delta) && delta == truth)
 		return;
 	if (c->wrong_deltas++ < SHOWN)
 		fprintf(stderr, "delta at %" PRIx64 ": ours %d, truth %d\n", pc, delta, truth);
@@ -283,19 +220,16 @@ static int check_lines(struct check *c)
 {
 	char *line = NULL, *words = NULL;
 	size_t size = 0, words_size = 0;
-	struct go_function f;
 	int err = 0;
 
 	while (!err && getline(&line, &size, stdin) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		err = split(c, line);
+		err = truth_split(&c->line, line);
 		if (err)
 			break;
 		if (line[0] == 'B') {
-			err = pclntab_find_name(c->table, "main.main", &f);
-			c->bias = hex(c, 0) - f.entry;
+			err = truth_bias(&c->file, &c->line, &c->bias);
 		} else if (line[0] == 'N') {
-			c->full_names = c->count && !strcmp(c->fields[0], "full");
+			c->full_names = c->line.count && !strcmp(c->line.fields[0], "full");
 		} else if (line[0] == 'F') {
 			check_pc(c);
 		} else if (line[0] == 'C') {
@@ -312,8 +246,8 @@ static int check_lines(struct check *c)
 
 int main(int argc, char **argv)
 {
-	struct check c = {.count = 0};
-	int err = argc == 2 ? open_table(&c, argv[1]) : -EINVAL;
+	struct check c = {.bias = 0};
+	int err = argc == 2 ? truth_table_open(&c.file, argv[1]) : -EINVAL;
 
 	if (!err)
 		err = check_lines(&c);
@@ -324,9 +258,7 @@ int main(int argc, char **argv)
 	       "; deltas %" PRIu64 " wrong %" PRIu64 "\n",
 	       c.pcs, c.inlined, c.wrong_pcs, c.pcs ? c.frames_ms * 1e3 / (double)c.pcs : 0,
 	       c.stacks, c.stack_frames, c.wrong_stacks, c.deltas, c.wrong_deltas);
-	pclntab_close(c.table);
-	elf_image_close(c.image);
-	block_cache_close(c.cache);
-	free(c.fields);
+	truth_table_close(&c.file);
+	free(c.line.fields);
 	return err || c.wrong_pcs || c.wrong_stacks || c.wrong_deltas || !c.pcs || !c.stacks;
 }

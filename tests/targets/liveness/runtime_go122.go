@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build go1.22
+
+package main
+
+import _ "unsafe"
+
+//go:linkname runtimeStackMap runtime.(*stkframe).getStackMap
+func runtimeStackMap(frame *stkframe, debug bool) (locals, args bitvector, objects []byte)
+
+//go:linkname funcspdelta runtime.funcspdelta
+func funcspdelta(f funcInfo, pc uintptr) int32
+
+//go:linkname pcdatavalue runtime.pcdatavalue
+func pcdatavalue(f funcInfo, table uint32, pc uintptr) int32
+
+func getStackMap(frame *stkframe) (locals, args bitvector) {
+	locals, args, _ = runtimeStackMap(frame, false)
+	return locals, args
+}
+
+func spDelta(f funcInfo, pc uintptr) int32 { return funcspdelta(f, pc) }
+
+func mapIndex(f funcInfo, pc uintptr) int32 { return pcdatavalue(f, 1, pc) }
