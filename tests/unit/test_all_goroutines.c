@@ -154,7 +154,7 @@ static void test_ambiguous(void **state)
 {
 	static struct go_image m;
 	struct moduledata module = {.data = GO_IMAGE_VARIABLES, .ebss = GO_IMAGE_END};
-	uint8_t code[28];
+	static const uint8_t code[28];
 	uint64_t at;
 
 	go_image_open(&m, false);
