@@ -183,8 +183,7 @@ static bool look_at(struct census *c, const struct goroutine_state *g)
 	if (process_read_memory(c->target->process, g->sp, c->stack, bytes))
 		return false;
 	stack.count = bytes / sizeof(*c->stack);
-	if (!live_stack_each(c->target->binary->go, c->target->bias, &stack, &query))
-		return false;
+	live_stack_each(c->target->binary->go, c->target->bias, &stack, &query);
 	follow_all(c);
 	return !goroutines_read(c->target->process, c->info, &g->g, 1, &again) &&
 	       again.goid == g->goid && again.status == g->status && again.sp == g->sp &&
@@ -204,6 +203,8 @@ static int look_at_batch(struct census *c, struct capture *capture, const uint64
 			continue;
 		out->goroutines++;
 		if (!stands_still(g) || !look_at(c, g)) {
+			if (out->running < CENSUS_RUNNING_MAX)
+				out->ran[out->running] = g->g;
 			out->running++;
 			continue;
 		}
@@ -217,24 +218,46 @@ static int look_at_batch(struct census *c, struct capture *capture, const uint64
 	return error;
 }
 
-int census_take(struct capture *capture, const struct target *target, struct census_result *out)
+static int look_at_list(struct capture *capture, const struct target *target, const uint64_t *list,
+			size_t count, struct census_result *out)
 {
 	struct census c = {.target = target, .info = gobinary_get_info(target->binary->go)};
-	uint64_t *list = NULL, end_ns = clock_monotonic_ns() + TIME_NS;
-	size_t count = 0, at = 0;
-	int error = goroutines_list(target->process, c.info, target->bias, GOROUTINES_MAX, &list,
-				    &count);
+	uint64_t end_ns = clock_monotonic_ns() + TIME_NS;
+	size_t at = 0;
+	int error = 0;
 
 	memset(out, 0, sizeof(*out));
-	c.stack = error ? NULL : malloc(STACK_BYTES_MAX);
-	if (!error && !c.stack)
-		error = -ENOMEM;
+	c.stack = malloc(STACK_BYTES_MAX);
+	if (!c.stack)
+		return -ENOMEM;
 	for (; at < count && !error && clock_monotonic_ns() < end_ns; at += BATCH)
 		error = look_at_batch(&c, capture, list + at,
 				      count - at < BATCH ? count - at : BATCH, out);
 	if (at < count)
 		out->unread += count - at;
 	free(c.stack);
+	return error;
+}
+
+int census_take(struct capture *capture, const struct target *target, struct census_result *out)
+{
+	uint64_t *list = NULL;
+	size_t count = 0;
+	int error = goroutines_list(target->process, gobinary_get_info(target->binary->go),
+				    target->bias, GOROUTINES_MAX, &list, &count);
+
+	if (!error)
+		error = look_at_list(capture, target, list, count, out);
 	free(list);
 	return error;
+}
+
+int census_take_again(struct capture *capture, const struct target *target,
+		      struct census_result *out)
+{
+	uint64_t list[CENSUS_RUNNING_MAX];
+	size_t count = out->running < CENSUS_RUNNING_MAX ? out->running : CENSUS_RUNNING_MAX;
+
+	memcpy(list, out->ran, count * sizeof(*list));
+	return look_at_list(capture, target, list, count, out);
 }

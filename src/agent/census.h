@@ -9,11 +9,14 @@
 struct capture;
 struct target;
 
+#define CENSUS_RUNNING_MAX 64
+
 struct census_result {
 	size_t goroutines; /* looked at */
 	size_t running;	   /* could not be: they ran. Samples find the spans on their stacks. */
-	size_t tagged;	   /* have open spans */
-	size_t unread;	   /* no room, no time, or memory that could not be read */
+	uint64_t ran[CENSUS_RUNNING_MAX]; /* the first of these */
+	size_t tagged;			  /* have open spans */
+	size_t unread;			  /* no room, no time, or memory that could not be read */
 };
 
 /*
@@ -22,5 +25,9 @@ struct census_result {
  * are; -ESRCH …
  */
 int census_take(struct capture *capture, const struct target *target, struct census_result *out);
+
+/* Looks at those that ran; the result is then of them alone. */
+int census_take_again(struct capture *capture, const struct target *target,
+		      struct census_result *out);
 
 #endif

@@ -210,6 +210,7 @@ static void on_tick(struct loop *l)
 		targets_explain(l->s->targets, l->now_ns);
 		l->sweep_ns = l->now_ns + SWEEP_NS;
 	}
+	targets_complete_census(l->s->targets);
 	if (l->now_ns >= l->span_sweep_ns) {
 		span_sweep_run(l->s->sweep, l->s->capture, l->s->targets, l->s->pipeline);
 		l->span_sweep_ns = l->now_ns + SPAN_SWEEP_NS;

@@ -23,6 +23,8 @@
 #include "process/process.h"
 #include "symbolize/symbolize.h"
 
+#define CENSUS_TRIES 20 /* a tick of the loop apart, for those that ran */
+
 /*
  * Spans older than the probes; without them samples still find what stands on the stack. The `go`
  * probe is there before: whose creator has such a span inherits it.
@@ -30,12 +32,13 @@
 void target_take_census(struct targets *t, struct target *target)
 {
 	bool had_probe = target_probes_have_go(t, target);
-	struct census_result census;
+	struct census_result *census = &target->census;
 	int error;
 
 	target_probes_attach_go(t, target);
-	error = census_take(t->config.capture, target, &census);
-	if (census.tagged)
+	error = census_take(t->config.capture, target, census);
+	target->census_tries = error ? 0 : CENSUS_TRIES;
+	if (census->tagged)
 		target->spans_seen = true;
 	else if (!had_probe)
 		target_probes_detach_go(t, target);
@@ -47,8 +50,25 @@ void target_take_census(struct targets *t, struct target *target)
 		log_debug(t->config.log,
 			  "pid %d: of %zu goroutines %zu have open spans, %zu ran, %zu were not "
 			  "looked at",
-			  target->pid, census.goroutines, census.tagged, census.running,
-			  census.unread);
+			  target->pid, census->goroutines, census->tagged, census->running,
+			  census->unread);
+}
+
+void targets_complete_census(struct targets *t)
+{
+	for (struct entry *e = t->entries; e; e = e->hh.next) {
+		struct target *target = &e->target;
+
+		if (!target->generation || !target->census_tries || !target->census.running)
+			continue;
+		target->census_tries--;
+		if (census_take_again(t->config.capture, target, &target->census))
+			target->census_tries = 0;
+		if (target->census.tagged && !target->spans_seen) {
+			target->spans_seen = true;
+			target_probes_attach_go(t, target);
+		}
+	}
 }
 
 int target_attach(struct targets *t, struct entry *e)

@@ -186,7 +186,7 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 	target->binary = loaded->binary;
 	target->identity = loaded->identity;
 	target->guard = (struct probe_guard){0};
-	target->unseen_spans = 0;
+	target->unseen_spans = target->census_tries = 0;
 	target->window = 0; /* another resource than that of an image before */
 	error = target_attach(t, e);
 	if (error == -ESTALE) {

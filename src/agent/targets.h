@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/census.h"
 #include "agent/probe_level.h"
 #include "process/identity.h"
 
@@ -36,6 +37,8 @@ struct target {
 	bool spans_seen;
 	unsigned unseen_spans; /* found on stacks though younger than the probes */
 	struct probe_guard guard;
+	struct census_result census;
+	unsigned census_tries; /* left, of looks at goroutines that ran each time */
 	uint64_t attached_ns;
 	uint64_t attached_wall_ns;
 	/* The resource's handle in the profile of a window, by the window's number. */
@@ -74,6 +77,8 @@ void targets_prepare(struct targets *t, const char *program);
  * the next start point where one tells of no span though spans are found on stacks.
  */
 void targets_guard(struct targets *t, uint64_t now_ns);
+/* Looks again at goroutines that ran when their process's census was taken. */
+void targets_complete_census(struct targets *t);
 /* Says which processes have had fewer probes for a while, at the end. */
 void targets_sum_up(const struct targets *t);
 /* Says, once a target, why nothing is tagged; once, that there is no target. */

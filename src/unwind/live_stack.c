@@ -11,6 +11,7 @@
 struct frame {
 	uint64_t pc, start, limit; /* [start, limit): limit is SP of its caller */
 	uint64_t return_address;
+	bool interrupted; /* pc is no return address: it executes next */
 };
 
 static bool word_at(const struct still_stack *stack, uint64_t address, uint64_t *word)
@@ -26,7 +27,7 @@ static bool word_at(const struct still_stack *stack, uint64_t address, uint64_t 
 static bool measure(struct pclntab *table, uint64_t bias, const struct still_stack *stack,
 		    struct frame *frame)
 {
-	uint64_t inside = frame->pc - bias - 1;
+	uint64_t inside = frame->pc - bias - !frame->interrupted;
 	struct go_function function;
 	struct frame_rule rule;
 	int32_t delta;
@@ -54,12 +55,11 @@ static void take_frame(struct pclntab *table, uint64_t pc, const struct still_st
 		slot = pclntab_get_pointer_slot(table, pc, true, (int64_t)(frame->limit - at));
 		if (slot == POINTER_SLOT_UNKNOWN && at >= frame->limit)
 			break;
-		if (slot != POINTER_SLOT_UNKNOWN)
-			query->take(query->context, word, slot == POINTER_SLOT_LIVE);
+		query->take(query->context, word, slot == POINTER_SLOT_LIVE && !frame->interrupted);
 	}
 }
 
-bool live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
+void live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
 		     const struct live_stack_query *query)
 {
 	struct frame frame = {.pc = stack->pc, .start = stack->sp};
@@ -70,12 +70,12 @@ bool live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_
 	for (int i = 0; i < FRAMES_MAX && measure(table, bias, stack, &frame); i++) {
 		uint64_t inside = frame.pc - bias - 1;
 
-		if (inside - info->async_preempt.start <
-		    info->async_preempt.end - info->async_preempt.start)
-			return false;
 		take_frame(table, frame.pc - bias, stack, &frame, query);
+		frame.interrupted = inside - info->async_preempt.start <
+				    info->async_preempt.end - info->async_preempt.start;
 		frame.start = frame.limit;
+		if (frame.interrupted)
+			frame.start += frame_rule_injected_bytes();
 		frame.pc = frame.return_address;
 	}
-	return true;
 }

@@ -24,10 +24,10 @@ struct live_stack_query {
 };
 
 /*
- * Innermost frame first. Ends at the outermost frame or where a frame cannot be told. False: the
- * goroutine was stopped between any two instructions, where what is in use is not known.
+ * Innermost frame first. Ends at the outermost frame or where a frame cannot be told. Of a function
+ * that was interrupted between any two instructions no word is known to be in use.
  */
-bool live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
+void live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
 		     const struct live_stack_query *query);
 
 #endif
