@@ -23,6 +23,7 @@
 #define PARKED_CROWD	  600
 #define PARKED_GONE	  40
 #define PARKED_LINES	  (4 + PARKED_CROWD + PARKED_GONE + 1) /* and main */
+#define PARKED_SPINNING	  (2 + 1)
 #define PARKED_PATIENCE_S 30
 
 /* What a goroutine told of itself: the addresses of its own object and of its caller's. */
@@ -79,13 +80,13 @@ static inline void parked_open(struct parked *p, const char *path)
 	assert_false(p->info->pie); /* addresses are those of the file */
 }
 
-static inline void parked_read_lines(struct parked *p, int output)
+static inline void parked_read_lines(struct parked *p, int output, size_t lines)
 {
 	FILE *file = fdopen(output, "r");
 	size_t count = 0;
 	char text[256];
 
-	while (count < PARKED_LINES) {
+	while (count < lines) {
 		struct parked_line *line = &p->lines[count];
 
 		assert_non_null(fgets(text, sizeof(text), file));
@@ -135,27 +136,31 @@ static inline bool parked_all_stand_still(const struct parked *p)
 	return true;
 }
 
+/* Reads all states anew. */
+static inline void parked_look(struct parked *p)
+{
+	parked_forget(p);
+	assert_int_equal(goroutines_list(p->process, p->info, 0, 1 << 20, &p->list, &p->count), 0);
+	p->states = calloc(p->count + 1, sizeof(*p->states));
+	assert_int_equal(goroutines_read(p->process, p->info, p->list, p->count, p->states), 0);
+}
+
 /* They tell of themselves right before they stand still, or end. */
 static inline void parked_wait(struct parked *p)
 {
 	uint64_t limit_ns = clock_monotonic_ns() + PARKED_PATIENCE_S * 1000000000ull;
 
-	do {
-		parked_forget(p);
+	for (parked_look(p); !parked_all_stand_still(p); parked_look(p)) {
 		assert_true(clock_monotonic_ns() < limit_ns);
-		assert_int_equal(
-			goroutines_list(p->process, p->info, 0, 1 << 20, &p->list, &p->count), 0);
-		p->states = calloc(p->count + 1, sizeof(*p->states));
-		assert_int_equal(goroutines_read(p->process, p->info, p->list, p->count, p->states),
-				 0);
 		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-	} while (!parked_all_stand_still(p));
+	}
 }
 
-static inline struct parked *parked_start(void)
+/* Runs it until it has told so many lines. */
+static inline struct parked *parked_run(char *argument, size_t lines)
 {
 	char directory[] = "/tmp/parked_XXXXXX", path[64];
-	char *const arguments[] = {path, NULL};
+	char *const arguments[] = {path, argument, NULL};
 	struct parked *p = calloc(1, sizeof(*p));
 	int in[2], out[2];
 
@@ -168,10 +173,18 @@ static inline struct parked *parked_start(void)
 	close(in[0]);
 	close(out[1]);
 	p->input = in[1];
-	parked_read_lines(p, out[0]);
+	parked_read_lines(p, out[0], lines);
 	unlink(path);
 	rmdir(directory);
 	assert_int_equal(process_open(p->pid, &p->process), 0);
+	return p;
+}
+
+/* Stands still. */
+static inline struct parked *parked_start(void)
+{
+	struct parked *p = parked_run(NULL, PARKED_LINES);
+
 	parked_wait(p);
 	return p;
 }
@@ -179,6 +192,7 @@ static inline struct parked *parked_start(void)
 static inline void parked_end(struct parked *p)
 {
 	close(p->input);
+	kill(p->pid, SIGCONT); /* where it was stopped */
 	waitpid(p->pid, NULL, 0);
 	parked_forget(p);
 	process_close(p->process);

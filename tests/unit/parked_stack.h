@@ -61,14 +61,20 @@ static inline void parked_walk(const struct parked *p, struct parked_stack *s)
 	s->starts[u->count] = sp;
 }
 
-static inline void parked_stack_read(const struct parked *p, const char *name,
+static inline void parked_words_read(const struct parked *p, const struct parked_line *line,
 				     struct parked_stack *s)
 {
-	s->line = parked_line(p, name);
-	s->g = parked_state(p, s->line->goid);
+	s->line = line;
+	s->g = parked_state(p, line->goid);
 	s->count = (s->g->stack_high - s->g->sp) / 8;
 	assert_true(s->count > 0 && s->count <= PARKED_WORDS);
 	assert_int_equal(process_read_memory(p->process, s->g->sp, s->words, 8 * s->count), 0);
+}
+
+static inline void parked_stack_read(const struct parked *p, const char *name,
+				     struct parked_stack *s)
+{
+	parked_words_read(p, parked_line(p, name), s);
 	parked_walk(p, s);
 }
 

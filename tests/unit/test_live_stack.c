@@ -14,8 +14,8 @@
 struct fixture {
 	struct parked *program;
 	struct parked_stack stack;
-	uint64_t taken[TAKEN_MAX];
-	size_t taken_count, asked;
+	uint64_t taken[TAKEN_MAX], unused[TAKEN_MAX]; /* those in use, and the others */
+	size_t taken_count, unused_count, asked;
 };
 
 static int set_up(void **state)
@@ -48,10 +48,11 @@ static void take(void *context, uint64_t word, bool used)
 {
 	struct fixture *f = context;
 
-	if (!used)
-		return;
-	assert_true(f->taken_count < TAKEN_MAX);
-	f->taken[f->taken_count++] = word;
+	assert_true(f->taken_count < TAKEN_MAX && f->unused_count < TAKEN_MAX);
+	if (used)
+		f->taken[f->taken_count++] = word;
+	else
+		f->unused[f->unused_count++] = word;
 }
 
 static void look(struct fixture *f, uint64_t pc, uint64_t sp, const uint64_t *words, size_t count)
@@ -59,7 +60,7 @@ static void look(struct fixture *f, uint64_t pc, uint64_t sp, const uint64_t *wo
 	const struct still_stack stack = {pc, sp, words, count};
 	const struct live_stack_query query = {f, is_wanted, take};
 
-	f->taken_count = f->asked = 0;
+	f->taken_count = f->unused_count = f->asked = 0;
 	live_stack_each(f->program->binary, 0, &stack, &query);
 }
 
@@ -76,6 +77,14 @@ static size_t leading(const struct fixture *f, uint64_t word)
 	while (count < f->taken_count && f->taken[count] == word)
 		count++;
 	return count;
+}
+
+static bool is_unused(const struct fixture *f, uint64_t word)
+{
+	for (size_t i = 0; i < f->unused_count; i++)
+		if (f->unused[i] == word)
+			return true;
+	return false;
 }
 
 static bool is_taken(const struct fixture *f, uint64_t word)
@@ -109,6 +118,8 @@ static void test_what_is_in_use(void **state)
 		look_at_all(f);
 		first = leading(f, f->stack.line->inner);
 		assert_int_equal(first > 0, c->inner);
+		if (!c->inner)
+			assert_true(is_unused(f, f->stack.line->inner));
 		assert_true(f->taken_count > first);
 		for (size_t k = first; k < f->taken_count; k++)
 			assert_int_equal(f->taken[k], f->stack.line->outer);
@@ -180,6 +191,58 @@ static void test_hostile(void **state)
 	assert_int_equal(f->taken_count, 0);
 }
 
+/* In its loop a goroutine counts in its object. */
+static bool is_in_loop(const struct parked *p, const struct parked_line *line)
+{
+	uint64_t count = 0;
+
+	return line->inner && !process_read_memory(p->process, line->inner, &count, 8) && count;
+}
+
+/* The one that is not on the program's only thread, interrupted in its loop; NULL not now. */
+static const struct parked_line *interrupted(const struct parked *p)
+{
+	for (size_t i = 0; i < PARKED_SPINNING; i++) {
+		const struct goroutine_state *g = parked_state(p, p->lines[i].goid);
+		char name[512];
+
+		if (g && g->status == GOROUTINE_RUNNABLE && is_in_loop(p, &p->lines[i]) &&
+		    !strcmp(parked_function(p, g->pc, name, sizeof(name)), "runtime.asyncPreempt2"))
+			return &p->lines[i];
+	}
+	return NULL;
+}
+
+/*
+ * Between any two instructions no map says what is in use: in such a frame nothing is told to be,
+ * behind it all is as ever.
+ */
+static void test_interrupted(void **state)
+{
+	struct parked *p = parked_run("spins", PARKED_SPINNING);
+	uint64_t limit_ns = clock_monotonic_ns() + PARKED_PATIENCE_S * 1000000000ull;
+	struct fixture *f = calloc(1, sizeof(*f));
+	const struct parked_line *line = NULL;
+
+	f->program = p;
+	while (!line) {
+		assert_true(clock_monotonic_ns() < limit_ns);
+		kill(p->pid, SIGCONT);
+		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+		kill(p->pid, SIGSTOP);
+		assert_int_equal(waitid(P_PID, (id_t)p->pid, &(siginfo_t){0}, WSTOPPED), 0);
+		parked_look(p);
+		line = interrupted(p);
+	}
+	parked_words_read(p, line, &f->stack);
+	look_at_all(f);
+	assert_false(is_taken(f, f->stack.line->inner));
+	assert_true(is_unused(f, f->stack.line->inner));
+	assert_true(is_taken(f, f->stack.line->outer));
+	free(f);
+	parked_end(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +250,7 @@ int main(void)
 		cmocka_unit_test(test_asks_of_every_word),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

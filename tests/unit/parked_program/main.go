@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // parked_program stands still in known places and tells which they are: goroutines that hold
-// objects they still need, beside some they do not need any more. Ends with its standard input.
+// objects they still need, beside some they do not need any more. With an argument two goroutines
+// spin instead, on one thread: one of them is always interrupted. Ends with its standard input.
 package main
 
 import (
@@ -108,6 +109,17 @@ func gives(name string, outer uintptr) {
 	takes(name, outer, [2]*token{nil, newToken()})
 }
 
+// spins is interrupted somewhere in its loop, in which there is no call.
+//
+//go:noinline
+func spins(name string, outer uintptr) {
+	t := newToken()
+	tell(name, goid(), hex(number(t), outer))
+	for i := 0; ; i++ {
+		t.tag[i%3]++
+	}
+}
+
 // around needs its token behind the call.
 //
 //go:noinline
@@ -117,7 +129,7 @@ func around(name string, inner func(string, uintptr)) {
 	use(t)
 }
 
-func main() {
+func park() {
 	ever = make(chan struct{})
 	inner := map[string]func(string, uintptr){
 		"keeps": keeps, "drops": drops, "counts": counts, "gives": gives,
@@ -140,6 +152,16 @@ func main() {
 		}()
 	}
 	all.Wait()
+}
+
+func main() {
+	if len(os.Args) > 1 {
+		runtime.GOMAXPROCS(1)
+		go around("spins", spins)
+		go around("spins", spins)
+	} else {
+		park()
+	}
 	tell("main", goid())
 	var input [1]byte
 	for {
