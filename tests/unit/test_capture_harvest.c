@@ -68,6 +68,7 @@ static void fill(struct fake_span *span, const char *name)
 	span->start_ext = 0x2222222222222222;
 	span->kind = 0x44444405;
 	span->status = 0x5555555500000002;
+	memset(span->rest, 0xee, sizeof(span->rest)); /* nobody's */
 }
 
 static void assert_fields(const struct span_record *r, const struct fake_span *span)

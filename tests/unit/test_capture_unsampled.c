@@ -150,7 +150,12 @@ static void test_not_back(void **state)
 	assert_int_equal(capture_set_process(p->capture.capture, getpid(), &target), 0);
 	start(&s[0], 0xaa, 1, &p->g);
 	start_unsampled(0xbb, &p->g);
-	start_child(&s[1], &s[0], 2, &p->g);
+	fake_span_make(&s[1], 0xaa, 2, "child");
+	s[1].parent = s[0].context;
+	/* What stands where no field is. */
+	memcpy((uint8_t *)&s[1] + target.span.window + TARGET_SPAN_NO_FIELD, s[0].context.span_id,
+	       8);
+	fake_start(&s[1], &p->g);
 	assert_span(sampled(), &s[1], 2, SPAN_OWN);
 	s[1].end_wall = 1;
 	assert_hidden();
