@@ -168,8 +168,8 @@ static void tell_older(struct pipeline *p, struct target *target,
 		return;
 	}
 	memcpy(older.span_id, span->sight.span_id, sizeof(older.span_id));
-	(void)capture_add_older(p->config.capture, target->generation, sample->g, sample->goid,
-				&older, 1);
+	(void)capture_push_older(p->config.capture, target->generation, sample->g, sample->goid,
+				 &older);
 }
 
 void pipeline_add(struct pipeline *p, struct target *target, const struct sample_record *sample)

@@ -89,7 +89,6 @@ int target_attach(struct targets *t, struct entry *e)
 	if (!target->binary->profiled++)
 		gobinary_set_cache(target->binary->go, t->config.cache);
 	target->attached_ns = clock_monotonic_ns();
-	target->attached_wall_ns = clock_wall_ns();
 	error = symbolizer_add_image(t->config.symbolizer, target->generation, target->process,
 				     target->binary->go, target->bias);
 	if (error)
@@ -107,6 +106,7 @@ int target_attach(struct targets *t, struct entry *e)
 		return error;
 	/* An exec from here on is announced; one before shows by the file. */
 	error = target_probes_attach(t, target);
+	target->attached_wall_ns = clock_wall_ns();
 	if (!error && description.flags & TARGET_OLDER)
 		target_take_census(t, target);
 	return error || process_is_alive(target->process) ? error : -ESRCH;

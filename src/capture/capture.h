@@ -99,6 +99,9 @@ bool capture_get_counts(struct capture *c, pid_t pid, uint32_t generation,
 			struct capture_process_counts *counts);
 /* Measures the probes of this machine, once; some 20 ms at the first call. A negative errno. */
 int capture_get_probe_costs(struct capture *c, struct capture_probe_costs *costs);
+/* One more such span of a goroutine, inside those that are known already; known itself: nothing. */
+int capture_push_older(struct capture *c, uint32_t generation, uint64_t g, uint64_t goid,
+		       const struct capture_older_span *span);
 /* A goroutine that the kernel side's store has an entry of. */
 struct capture_stored_goroutine {
 	uint32_t generation;

@@ -42,6 +42,12 @@ int capture_add_older(struct capture *c, uint32_t generation, uint64_t g, uint64
 	return goroutine_store_add_older(c->store, generation, g, goid, spans, count);
 }
 
+int capture_push_older(struct capture *c, uint32_t generation, uint64_t g, uint64_t goid,
+		       const struct capture_older_span *span)
+{
+	return goroutine_store_push_older(c->store, generation, g, goid, span);
+}
+
 uint32_t capture_get_generation(struct capture *c, pid_t pid)
 {
 	struct target_process known;

@@ -127,6 +127,23 @@ int goroutine_store_add_older(struct goroutine_store *s, uint32_t generation, ui
 	return 0;
 }
 
+int goroutine_store_push_older(struct goroutine_store *s, uint32_t generation, uint64_t g,
+			       uint64_t goid, const struct capture_older_span *span)
+{
+	struct stored_key key = {.generation = generation, .older = OLDER, .g = g};
+	struct stored_goroutine value;
+
+	if (bpf_map_lookup_elem(s->map_fd, &key, &value) || value.goid != goid ||
+	    value.depth >= SPANS_MAX)
+		return goroutine_store_add_older(s, generation, g, goid, span, 1);
+	for (uint32_t i = 0; i < value.depth; i++)
+		if (!memcmp(value.spans[i].span_id, span->span_id, sizeof(span->span_id)))
+			return 0;
+	value.spans[value.depth].address = span->address;
+	memcpy(value.spans[value.depth++].span_id, span->span_id, sizeof(span->span_id));
+	return bpf_map_update_elem(s->map_fd, &key, &value, BPF_ANY) ? -errno : 0;
+}
+
 /* Calls `each` for every entry, some hundred a system call. */
 static int walk(struct goroutine_store *s,
 		void (*each)(void *context, const struct stored_key *key,

@@ -19,6 +19,9 @@ void goroutine_store_forget(struct goroutine_store *s, uint32_t generation);
 /* See capture_add_older. */
 int goroutine_store_add_older(struct goroutine_store *s, uint32_t generation, uint64_t g,
 			      uint64_t goid, const struct capture_older_span *spans, size_t count);
+/* See capture_push_older. */
+int goroutine_store_push_older(struct goroutine_store *s, uint32_t generation, uint64_t g,
+			       uint64_t goid, const struct capture_older_span *span);
 /* See capture_each_goroutine and capture_forget_goroutine. */
 int goroutine_store_each(struct goroutine_store *s,
 			 void (*each)(void *context,
