@@ -97,6 +97,7 @@ static void test_contexts(void **state)
 	target.span.parent_id = TARGET_SPAN_NO_FIELD;
 	assert_int_equal(capture_set_process(program->capture.capture, getpid(), &target), 0);
 	memset(s[1].parent.span_id, 0, sizeof(s[1].parent.span_id));
+	memset(s[1].rest, 0xee, sizeof(s[1].rest)); /* what stands where no field is */
 	s[1].name_size = 10;
 	assert_leads_to(7, &s[1]);
 }
@@ -118,7 +119,7 @@ static void test_links(void **state)
 	assert_leads_to(9, &s[0]);
 	heap->contexts[1].parent_itab = FAKE_CANCEL_ITAB - 8;
 	candidates(0);
-	heap->contexts[1].parent_itab = FAKE_VALUE_ITAB + 8;
+	heap->contexts[1].parent_itab = FAKE_VALUE_ITAB + 1;
 	candidates(0);
 	heap->contexts[1].parent_itab = FAKE_VALUE_ITAB;
 	heap->contexts[1].parent = (void *)8;
@@ -251,6 +252,7 @@ static void test_limits(void **state)
 	heap->stack[SCANNED - 1] = 0;
 	assert_leads_to(SCANNED, &s[0]);
 	heap->g.sched_sp += 4;
+	memcpy((uint8_t *)heap->stack + 4 + 80, &heap->stack[SCANNED], 8);
 	candidates(0);
 	heap->g.sched_sp = 8;
 	candidates(0);
