@@ -52,17 +52,18 @@ sturdy_ended()
 sturdy_judge()
 {
 	sturdy_ended sturdy "$target"
-	rounds=$(wc -l <"$work/sturdy.out")
-	expect_within rounds "$rounds" "$1" 1000000
-	within 300 sturdy_has_rounds alone "$rounds" || fail 'the one alone is too slow'
+	sturdy_rounds=$(wc -l <"$work/sturdy.out")
+	expect_within rounds "$sturdy_rounds" "$1" 1000000
+	within 300 sturdy_has_rounds alone "$sturdy_rounds" || fail 'the one alone is too slow'
 	sturdy_ended alone "$alone"
 	sed -n 's/^work: done, //p' "$work/sturdy.err"
-	head -n "$rounds" "$work/alone.out" >"$work/wanted.out"
-	awk -v rounds="$rounds" '$1 < rounds' "$work/alone.spans" >"$work/wanted.spans"
-	for part in sturdy.out:wanted.out sturdy.spans:wanted.spans; do
-		cmp -s "$work/${part%:*}" "$work/${part#*:}" || {
-			fail "${part%:*} differs:"
-			diff "$work/${part%:*}" "$work/${part#*:}" | cut -c 1-300 | head -4 >&2
+	head -n "$sturdy_rounds" "$work/alone.out" >"$work/wanted.out"
+	awk -v rounds="$sturdy_rounds" '$1 < rounds' "$work/alone.spans" >"$work/wanted.spans"
+	for sturdy_part in sturdy.out:wanted.out sturdy.spans:wanted.spans; do
+		cmp -s "$work/${sturdy_part%:*}" "$work/${sturdy_part#*:}" || {
+			fail "${sturdy_part%:*} differs:"
+			diff "$work/${sturdy_part%:*}" "$work/${sturdy_part#*:}" |
+				cut -c 1-300 | head -4 >&2
 		}
 	done
 	echo "${e2e_case}equal: output hash $(sed -n '$s/.* hash \([0-9a-f]*\) .*/\1/p' \
@@ -104,8 +105,8 @@ sturdy_load()
 sturdy_end()
 {
 	end "$sturdy_loader" || fail "load: $(cat "$work/load.out")"
-	for server in $sturdy_servers; do
-		end "$server" || fail "a server exited $?: $(cat "$work"/serve.*)"
+	for sturdy_each in $sturdy_servers; do
+		end "$sturdy_each" || fail "a server exited $?: $(cat "$work"/serve.*)"
 	done
 	sturdy_addresses='' sturdy_servers=''
 }
@@ -132,29 +133,29 @@ window()
 # in which nothing happens are what is measured. Sets attach_ms.
 sturdy_episode()
 {
-	processes=$1 seconds=$2
+	sturdy_processes=$1 sturdy_seconds=$2
 	shift 2
 	sleep 1.5
-	began=$(now)
-	window before $((began - 1000000000)) "$began"
+	sturdy_began=$(now)
+	window before $((sturdy_began - 1000000000)) "$sturdy_began"
 	: >"$work/log"
 	"$@" --verbose >"$work/report" 2>"$work/log" &
 	profiler=$!
 	child "$profiler"
-	within 20 sturdy_is_attached "$processes" || fail "does not attach: $(cat "$work/log")"
-	attached=$(now)
-	attach_ms=$(((attached - began) / 1000000))
+	within 20 sturdy_is_attached "$sturdy_processes" || fail "does not attach: $(cat "$work/log")"
+	sturdy_attached=$(now)
+	attach_ms=$(((sturdy_attached - sturdy_began) / 1000000))
 	sleep 0.5
-	attached=$(now)
-	[ $((attached - began)) -ge 1000000000 ] || {
+	sturdy_attached=$(now)
+	[ $((sturdy_attached - sturdy_began)) -ge 1000000000 ] || {
 		sleep 0.5
-		attached=$(now)
+		sturdy_attached=$(now)
 	}
-	window attach "$began" "$attached"
-	sleep "$seconds"
-	stopped=$(now)
-	window steady "$attached" "$stopped"
+	window attach "$sturdy_began" "$sturdy_attached"
+	sleep "$sturdy_seconds"
+	sturdy_stopped=$(now)
+	window steady "$sturdy_attached" "$sturdy_stopped"
 	end "$profiler" INT || fail "spanprof exited $?: $(cat "$work/log")"
 	sleep 1
-	window detach "$stopped" "$(now)"
+	window detach "$sturdy_stopped" "$(now)"
 }
