@@ -137,6 +137,31 @@ static void test_where_it_goes_on(void **state)
 	}
 }
 
+/* At a function's first instruction: the one before is another's. All it has is its caller's. */
+static void test_at_an_entry(void **state)
+{
+	struct fixture *f = *state;
+	struct unwound_stack *u = &f->sampled;
+	struct go_function function;
+	struct frame_rule rule;
+	uint32_t frame;
+	uint64_t sp;
+
+	parked_stack_read(f->program, "keeps", &f->stack);
+	frame = parked_frame(f->program, &f->stack, "main.around");
+	assert_int_equal(pclntab_find_name(gobinary_get_pclntab(f->program->binary), "main.keeps",
+					   &function),
+			 0);
+	sample_running(f, frame);
+	sp = u->goroutine_sp;
+	frame_rule_get(sp, 0, &rule);
+	sp -= rule.caller_sp - sp; /* nothing, or the return address */
+	u->goroutine_pc = function.entry;
+	u->goroutine_sp = sp;
+	u->goroutine_at = frame;
+	check_case(f, &(struct parked_case){"", false, true}, ask(f, 0, sp));
+}
+
 /* The address of the first word of the stack with this object that is in use. */
 static uint64_t live_slot(struct fixture *f, uint64_t object)
 {
@@ -215,6 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_where_it_stands),
 		cmocka_unit_test(test_where_it_goes_on),
+		cmocka_unit_test(test_at_an_entry),
 		cmocka_unit_test(test_some_words),
 		cmocka_unit_test(test_lost),
 	};
