@@ -99,12 +99,18 @@ static inline struct target_process fake_target(uint32_t generation)
 #if defined(__aarch64__)
 #define STACK_ENOUGH "cmp sp, #0\n"
 #define STACK_GROWS  "cmn xzr, xzr\n"
+#define FAKE_RESULTS                                                                               \
+	register uint64_t r2 asm("x2") = a2, r3 asm("x3") = a3,                                    \
+			     rg asm("x28") = (uint64_t)(uintptr_t)g
 #define FAKE_REGISTERS                                                                             \
 	register uint64_t r0 asm("x0") = a0, r1 asm("x1") = a1, r4 asm("x4") = a4,                 \
 			     r5 asm("x5") = a5, rg asm("x28") = (uint64_t)(uintptr_t)g
 #else
 #define STACK_ENOUGH "cmp $0, %%rsp\n"
 #define STACK_GROWS  "stc\n"
+#define FAKE_RESULTS                                                                               \
+	register uint64_t r2 asm("rcx") = a2, r3 asm("rdi") = a3,                                  \
+			     rg asm("r14") = (uint64_t)(uintptr_t)g
 #define FAKE_REGISTERS                                                                             \
 	register uint64_t r0 asm("rax") = a0, r1 asm("rbx") = a1, r4 asm("rsi") = a4,              \
 			     r5 asm("r8") = a5, rg asm("r14") = (uint64_t)(uintptr_t)g
@@ -126,6 +132,19 @@ FAKE_PROBE(fake_runtime_trace, STACK_ENOUGH)
 FAKE_PROBE(fake_growing_stack, STACK_GROWS)
 FAKE_PROBE(fake_with_value, STACK_ENOUGH)
 FAKE_PROBE(fake_newproc, STACK_ENOUGH)
+
+/* The return of a function whose second result is an interface: its table, its value. */
+extern char fake_start_return[] __attribute__((visibility("hidden")));
+
+static __attribute__((noinline, used)) void fire_fake_start_return(uint64_t a2, uint64_t a3,
+								   struct fake_g *g)
+{
+	FAKE_RESULTS;
+
+	asm volatile(".globl fake_start_return\nfake_start_return: nop\n" ::"r"(r2), "r"(r3),
+		     "r"(rg)
+		     : "cc", "memory");
+}
 
 #define ADDRESS(pointer) ((uint64_t)(uintptr_t)(pointer))
 

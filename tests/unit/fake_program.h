@@ -98,6 +98,7 @@ static inline int set_up(void **state)
 		{CAPTURE_PROBE_RUNTIME_TRACE, fake_runtime_trace},
 		{CAPTURE_PROBE_RUNTIME_TRACE, fake_growing_stack},
 		{CAPTURE_PROBE_WITH_VALUE, fake_with_value},
+		{CAPTURE_PROBE_START_RETURN, fake_start_return},
 		{CAPTURE_PROBE_NEWPROC, fake_newproc},
 	};
 	struct capture_config config = usual_config();

@@ -216,6 +216,32 @@ static void test_with_value(void **state)
 	assert_span(sampled(), &s[1], 0, SPAN_OWN);
 }
 
+/* The last resort: what is returned is an interface, whose table names the type. */
+static void test_start_return(void **state)
+{
+	static const uint64_t unsampled[4] = {0, 0xbbbb, 0xbbbb, 1};
+	struct program *p = program;
+	struct fake_span *s = p->spans;
+	uint64_t itab[4] = {0x1000, 0xbad, 0, 0};
+	struct target_counters before = counters();
+
+	fake_span_make(&s[0], 0xaa, 1, "span");
+	fire_fake_start_return(ADDRESS(itab), ADDRESS(&s[0]), &p->g);
+	assert_no_span(sampled());
+	fire_fake_start_return(8, ADDRESS(&s[0]), &p->g);
+	assert_no_span(sampled());
+	itab[1] = FAKE_SPAN_TYPE;
+	fire_fake_start_return(ADDRESS(itab), ADDRESS(&s[0]), &p->g);
+	assert_span(sampled(), &s[0], 0, SPAN_OWN);
+	itab[1] = FAKE_UNSAMPLED_TYPE;
+	fire_fake_start_return(ADDRESS(itab), ADDRESS(unsampled), &p->g);
+	assert_int_equal(sampled()->flags & (SAMPLE_SPAN | SAMPLE_UNSAMPLED), SAMPLE_UNSAMPLED);
+	assert_int_equal(
+		counters().events[EVENT_SPANS_STARTED] - before.events[EVENT_SPANS_STARTED], 1);
+	assert_int_equal(
+		counters().events[EVENT_SPANS_UNSAMPLED] - before.events[EVENT_SPANS_UNSAMPLED], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +254,7 @@ int main(void)
 		cmocka_unit_test_setup(test_new_image, begin),
 		cmocka_unit_test_setup(test_growing_stack, begin),
 		cmocka_unit_test_setup(test_with_value, begin),
+		cmocka_unit_test_setup(test_start_return, begin),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
