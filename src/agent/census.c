@@ -176,6 +176,7 @@ static bool look_at(struct census *c, const struct goroutine_state *g)
 	struct still_stack stack = {.pc = g->pc, .sp = g->sp, .words = c->stack};
 	struct live_stack_query query = {c, is_in_heap, keep_word};
 	struct goroutine_state again;
+	bool interrupted;
 
 	c->g = g->g;
 	c->word_count = c->span_count = 0;
@@ -183,8 +184,10 @@ static bool look_at(struct census *c, const struct goroutine_state *g)
 	if (process_read_memory(c->target->process, g->sp, c->stack, bytes))
 		return false;
 	stack.count = bytes / sizeof(*c->stack);
-	live_stack_each(c->target->binary->go, c->target->bias, &stack, &query);
+	interrupted = live_stack_each(c->target->binary->go, c->target->bias, &stack, &query);
 	follow_all(c);
+	if (interrupted && !c->span_count)
+		return false; /* its span may be known by the very function that was interrupted */
 	return !goroutines_read(c->target->process, c->info, &g->g, 1, &again) &&
 	       again.goid == g->goid && again.status == g->status && again.sp == g->sp &&
 	       again.pc == g->pc;

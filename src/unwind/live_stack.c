@@ -59,12 +59,13 @@ static void take_frame(struct pclntab *table, uint64_t pc, const struct still_st
 	}
 }
 
-void live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
+bool live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
 		     const struct live_stack_query *query)
 {
 	struct frame frame = {.pc = stack->pc, .start = stack->sp};
 	const struct gobinary_info *info = gobinary_get_info(binary);
 	struct pclntab *table = gobinary_get_pclntab(binary);
+	bool any_interrupted = false;
 
 	pclntab_begin(table);
 	for (int i = 0; i < FRAMES_MAX && measure(table, bias, stack, &frame); i++) {
@@ -76,6 +77,8 @@ void live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_
 		frame.start = frame.limit;
 		if (frame.interrupted)
 			frame.start += frame_rule_injected_bytes();
+		any_interrupted |= frame.interrupted;
 		frame.pc = frame.return_address;
 	}
+	return any_interrupted;
 }

@@ -25,9 +25,10 @@ struct live_stack_query {
 
 /*
  * Innermost frame first. Ends at the outermost frame or where a frame cannot be told. Of a function
- * that was interrupted between any two instructions no word is known to be in use.
+ * that was interrupted between any two instructions no word is known to be in use; true when there
+ * is one.
  */
-void live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
+bool live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
 		     const struct live_stack_query *query);
 
 #endif

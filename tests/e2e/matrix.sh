@@ -18,7 +18,7 @@ cd "$(dirname "$0")/../.."
 spanprof=${1:?usage: matrix.sh BUILD_DIR [CELL...]}/spanprof
 shift
 [ $# -gt 0 ] || set -- '*'
-seconds=12 hertz=199
+seconds=16 hertz=199
 
 # Every SDK with the oldest and the newest Go that build it. Layouts of the span differ between
 # 1.3, 1.7, 1.17 and 1.20; those of the runtime between most versions of Go.
