@@ -4,6 +4,10 @@
 //
 // Everything runs on one P, so the process's CPU time holds the cost of both sides of a go
 // statement and of the kernel's traps. Compare lines taken with and without an agent.
+//
+//	spancost [-seconds N]                        spans and go statements as fast as they go
+//	spancost -truth FILE -rate N [-crowd N]      N spans a second, and what they were for
+//	spancost -gos N                              N go statements a second under an open span
 package main
 
 import (
@@ -58,7 +62,29 @@ func spawn(finished *sync.WaitGroup) {
 
 func main() {
 	seconds := flag.Int("seconds", 10, "how long; SIGTERM ends it earlier")
+	truth := flag.String("truth", "", "file for what was done (JSON lines)")
+	rate := flag.Int("rate", 100000, "with -truth: spans a second")
+	many := flag.Int("crowd", 0, "with -truth: at SIGUSR1 so many goroutines, each in a span")
+	stays := flag.Duration("stays", 5*time.Second, "how long these stay")
+	gos := flag.Int("gos", 0, "only go statements, so many a second")
 	flag.Parse()
+	limit := time.Duration(*seconds) * time.Second
+	switch {
+	case *truth != "":
+		c := &crowd{size: *many, stays: *stays}
+		if err := load(*truth, *rate, limit, c); err != nil {
+			fmt.Fprintln(os.Stderr, "spancost:", err)
+			os.Exit(1)
+		}
+		return
+	case *gos > 0:
+		startGoroutines(*gos, limit)
+		return
+	}
+	asFastAsTheyGo(*seconds)
+}
+
+func asFastAsTheyGo(seconds int) {
 	runtime.GOMAXPROCS(1)
 	otel.SetTracerProvider(sdktrace.NewTracerProvider(
 		sdktrace.WithSampler(sdktrace.AlwaysSample())))
@@ -66,7 +92,7 @@ func main() {
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	fmt.Printf("spancost: ready, pid %d\n", os.Getpid())
 	var finished sync.WaitGroup
-	for range *seconds {
+	for range seconds {
 		const third = time.Second / 3
 		span, spans := cost(third, startAndEnd)
 		outside, gos := cost(third, func() { spawn(&finished) })
