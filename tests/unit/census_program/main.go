@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// census_program has goroutines that stand still with spans of all kinds, and tells of each which
+// open ones it works for, outermost first. Ends with its standard input.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/trace"
+)
+
+const deep = 20
+
+type key int
+
+var (
+	ever     chan struct{}
+	printing sync.Mutex
+)
+
+func tell(name string, open ...trace.Span) {
+	text := make([]byte, 64)
+	text = text[:runtime.Stack(text, false)]
+	words := []string{name, strings.Fields(string(text))[1]}
+	for _, span := range open {
+		words = append(words, span.ID())
+	}
+	printing.Lock()
+	defer printing.Unlock()
+	fmt.Println(strings.Join(words, " "))
+}
+
+//go:noinline
+func use(ctx context.Context) {
+	if ctx.Value(key(7)) != nil {
+		fmt.Println("used")
+	}
+}
+
+func none() {
+	tell("none")
+	<-ever
+}
+
+func one() {
+	ctx, span := trace.Start(context.Background(), "one")
+	tell("one", span)
+	<-ever
+	use(ctx)
+}
+
+func nested() {
+	ctx, outer := trace.Start(context.Background(), "outer")
+	ctx, middle := trace.Start(ctx, "middle")
+	ctx, inner := trace.Start(ctx, "inner")
+	middle.End()
+	tell("nested", outer, inner)
+	<-ever
+	use(ctx)
+}
+
+func ended() {
+	ctx, outer := trace.Start(context.Background(), "outer")
+	ctx, inner := trace.Start(ctx, "inner")
+	inner.End()
+	tell("ended", outer)
+	<-ever
+	use(ctx)
+}
+
+func wrapped() {
+	ctx, span := trace.Start(context.Background(), "wrapped")
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(context.WithValue(ctx, key(1), "x"), time.Hour)
+	defer cancel()
+	tell("wrapped", span)
+	<-ever
+	use(ctx)
+}
+
+// frames hands its context on and needs it again.
+func frames() {
+	ctx, outer := trace.Start(context.Background(), "caller")
+	callee(ctx, outer)
+	use(ctx)
+}
+
+//go:noinline
+func callee(ctx context.Context, outer trace.Span) {
+	ctx, inner := trace.Start(ctx, "callee")
+	tell("frames", outer, inner)
+	<-ever
+	use(ctx)
+}
+
+// unsampled needs none but the context of a span that is sampled out.
+func unsampled() {
+	ctx, _ := trace.Start(context.Background(), "recorded")
+	ctx, _ = trace.StartUnsampled(ctx)
+	tell("unsampled")
+	<-ever
+	use(ctx)
+}
+
+// over has a context that it does not need any more.
+func over() {
+	ctx, _ := trace.Start(context.Background(), "over")
+	use(ctx)
+	tell("over")
+	use(ctx)
+	<-ever
+}
+
+// bare knows its span, not its context.
+func bare() {
+	_, span := trace.Start(context.Background(), "bare")
+	tell("bare", span)
+	<-ever
+	span.End()
+}
+
+// many has more spans open than are kept: the innermost are.
+func many() {
+	var spans []trace.Span
+	ctx := context.Background()
+	for range deep {
+		var span trace.Span
+		ctx, span = trace.Start(ctx, "many")
+		spans = append(spans, span)
+	}
+	tell("many", spans[deep-16:]...)
+	spans = nil
+	<-ever
+	use(ctx)
+}
+
+func main() {
+	ever = make(chan struct{})
+	for _, f := range []func(){
+		none, one, nested, ended, wrapped, frames, unsampled, over, bare, many,
+	} {
+		go f()
+	}
+	var input [1]byte
+	for {
+		if n, err := syscall.Read(0, input[:]); n == 0 || err != nil && err != syscall.EINTR {
+			os.Exit(0)
+		}
+	}
+}

@@ -1,0 +1,3 @@
+module go.opentelemetry.io/otel/sdk
+
+go 1.22

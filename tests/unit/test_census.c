@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The open spans of all goroutines of a program that says which those are. Needs root. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "agent/binary_store.h"
+#include "agent/census.h"
+#include "agent/targets.h"
+#include "capture_fixture.h"
+#include "parked_program.h"
+
+#define GOROUTINES 10
+#define SPANS	   16 /* kept of one goroutine */
+#define GENERATION 5
+
+/* What a goroutine told: its open spans, outermost first. */
+struct truth {
+	char name[16];
+	uint64_t goid;
+	size_t count;
+	uint8_t ids[SPANS][8];
+};
+
+/* What the store holds. */
+struct stored {
+	size_t count;
+	struct capture_stored_span spans[GOROUTINES * SPANS];
+};
+
+struct scene {
+	struct parked *program;
+	struct binary binary;
+	struct target target;
+	struct truth truth[GOROUTINES];
+	struct capture *capture;
+	struct stored stored;
+};
+
+static void read_truth(struct scene *f, int output)
+{
+	FILE *file = fdopen(output, "r");
+	char line[512], *rest, *word;
+
+	for (size_t i = 0; i < GOROUTINES; i++) {
+		struct truth *t = &f->truth[i];
+
+		assert_non_null(fgets(line, sizeof(line), file));
+		snprintf(t->name, sizeof(t->name), "%s", strtok_r(line, " \n", &rest));
+		t->goid = strtoull(strtok_r(NULL, " \n", &rest), NULL, 10);
+		while ((word = strtok_r(NULL, " \n", &rest))) {
+			uint64_t id = __builtin_bswap64(strtoull(word, NULL, 16));
+
+			memcpy(t->ids[t->count++], &id, sizeof(id));
+		}
+	}
+	fclose(file);
+}
+
+static void build(const char *path)
+{
+	char *const arguments[] = {"go", "build",      "-C", "tests/unit/census_program",
+				   "-o", (char *)path, ".",  NULL};
+	pid_t pid = parked_spawn(arguments, -1, -1);
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static bool all_stand_still(const struct scene *f)
+{
+	const struct goroutine_state *main = parked_state(f->program, 1);
+
+	for (size_t i = 0; i < GOROUTINES; i++) {
+		const struct goroutine_state *g = parked_state(f->program, f->truth[i].goid);
+
+		if (!g || g->status != GOROUTINE_WAITING)
+			return false;
+	}
+	return main && main->status == GOROUTINE_SYSCALL;
+}
+
+static void run(struct scene *f)
+{
+	char directory[] = "/tmp/census_XXXXXX", path[64];
+	uint64_t limit_ns = clock_monotonic_ns() + PATIENCE_S * 1000000000ull;
+	char *const arguments[] = {path, NULL};
+	struct parked *p = calloc(1, sizeof(*p));
+	int in[2], out[2];
+
+	f->program = p;
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/program", directory);
+	build(path);
+	parked_open(p, path);
+	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
+	p->pid = parked_spawn(arguments, in[0], out[1]);
+	close(in[0]);
+	close(out[1]);
+	p->input = in[1];
+	read_truth(f, out[0]);
+	unlink(path);
+	rmdir(directory);
+	assert_int_equal(process_open(p->pid, &p->process), 0);
+	for (parked_look(p); !all_stand_still(f); parked_look(p)) {
+		assert_true(clock_monotonic_ns() < limit_ns);
+		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+	}
+}
+
+static void open_store(struct scene *f, uint32_t goroutines_max)
+{
+	static const struct capture_handler nobody;
+	struct capture_config config = usual_config();
+	char why[256];
+
+	config.goroutines_max = goroutines_max;
+	assert_int_equal(capture_open(&config, &nobody, &f->capture, why, sizeof(why)), 0);
+}
+
+static int set_up(void **state)
+{
+	struct scene *f = calloc(1, sizeof(*f));
+
+	run(f);
+	f->binary.go = f->program->binary;
+	f->target = (struct target){
+		.pid = f->program->pid,
+		.generation = GENERATION,
+		.process = f->program->process,
+		.binary = &f->binary,
+	};
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct scene *f = *state;
+
+	parked_end(f->program);
+	free(f);
+	return 0;
+}
+
+static void keep_stored(void *context, const struct capture_stored_span *span)
+{
+	struct stored *s = context;
+
+	assert_true(s->count < GOROUTINES * SPANS);
+	s->spans[s->count++] = *span;
+}
+
+static void read_store(struct scene *f)
+{
+	f->stored.count = 0;
+	assert_int_equal(capture_each_span(f->capture, keep_stored, &f->stored), 0);
+}
+
+/* The stored spans of one goroutine are those it told of, in order. */
+static void check_goroutine(const struct scene *f, const struct truth *t)
+{
+	const struct goroutine_state *g = parked_state(f->program, t->goid);
+	size_t count = 0;
+
+	for (size_t i = 0; i < f->stored.count; i++) {
+		const struct capture_stored_span *s = &f->stored.spans[i];
+		uint8_t id[8];
+
+		if (s->goid != t->goid)
+			continue;
+		if (count == t->count || memcmp(s->span_id, t->ids[count], 8))
+			fail_msg("%s: span %zu is another one", t->name, count);
+		count++;
+		assert_int_equal(s->generation, GENERATION);
+		assert_int_equal(s->older, 1);
+		assert_int_equal(s->g, g->g);
+		/* The ID, as it stands in the span that is pointed to. */
+		assert_int_equal(process_read_memory(f->program->process,
+						     s->address + f->program->info->span.context +
+							     f->program->info->span.context_span_id,
+						     id, 8),
+				 0);
+		assert_memory_equal(id, s->span_id, 8);
+	}
+	if (count != t->count)
+		fail_msg("%s: %zu spans instead of %zu", t->name, count, t->count);
+}
+
+static void test_all(void **state)
+{
+	struct scene *f = *state;
+	struct census_result result;
+	size_t tagged = 0, spans = 0;
+
+	for (size_t i = 0; i < GOROUTINES; i++) {
+		tagged += f->truth[i].count > 0;
+		spans += f->truth[i].count;
+	}
+	assert_int_equal(tagged, 7);
+	open_store(f, 1024);
+	memset(&result, 0xa5, sizeof(result));
+	assert_int_equal(census_take(f->capture, &f->target, &result), 0);
+	read_store(f);
+	for (size_t i = 0; i < GOROUTINES; i++)
+		check_goroutine(f, &f->truth[i]);
+	assert_int_equal(f->stored.count, spans);
+	assert_int_equal(result.tagged, tagged);
+	assert_int_equal(result.running, 0);
+	assert_int_equal(result.unread, 0);
+	assert_true(result.goroutines > GOROUTINES); /* and main, and the runtime's own */
+	/* Again: the same. */
+	assert_int_equal(census_take(f->capture, &f->target, &result), 0);
+	assert_int_equal(result.tagged, tagged);
+	read_store(f);
+	assert_int_equal(f->stored.count, spans);
+	capture_close(f->capture);
+}
+
+/* Those alone that ran the first time. */
+static void test_again(void **state)
+{
+	struct scene *f = *state;
+	struct census_result result = {.running = 2};
+
+	open_store(f, 1024);
+	for (size_t i = 0; i < GOROUTINES; i++) {
+		if (!strcmp(f->truth[i].name, "one"))
+			result.ran[0] = parked_state(f->program, f->truth[i].goid)->g;
+		if (!strcmp(f->truth[i].name, "none"))
+			result.ran[1] = parked_state(f->program, f->truth[i].goid)->g;
+	}
+	assert_int_equal(census_take_again(f->capture, &f->target, &result), 0);
+	assert_int_equal(result.goroutines, 2);
+	assert_int_equal(result.running, 0);
+	assert_int_equal(result.tagged, 1);
+	read_store(f);
+	assert_int_equal(f->stored.count, 1);
+	assert_int_equal(census_take_again(f->capture, &f->target, &result), 0);
+	assert_int_equal(result.goroutines, 0);
+	capture_close(f->capture);
+}
+
+/* A store with room for two goroutines. */
+static void test_no_room(void **state)
+{
+	struct scene *f = *state;
+	struct census_result result;
+
+	open_store(f, 2);
+	assert_int_equal(census_take(f->capture, &f->target, &result), 0);
+	assert_int_equal(result.tagged, 2);
+	assert_int_equal(result.unread, 5);
+	capture_close(f->capture);
+}
+
+/* The last one: its program ends. */
+static void test_process_gone(void **state)
+{
+	struct scene *f = *state;
+	struct census_result result;
+
+	open_store(f, 1024);
+	assert_int_equal(kill(f->target.pid, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, (id_t)f->target.pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+	assert_int_equal(census_take(f->capture, &f->target, &result), -ESRCH);
+	read_store(f);
+	assert_int_equal(f->stored.count, 0);
+	capture_close(f->capture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_process_gone),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
