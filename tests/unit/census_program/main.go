@@ -143,10 +143,39 @@ func many() {
 	use(ctx)
 }
 
+// strangers has two contexts, of which it needs one.
+func strangers() {
+	other, _ := trace.Start(context.Background(), "stranger")
+	ctx, span := trace.Start(context.Background(), "known")
+	use(other)
+	tell("strangers", span)
+	use(other)
+	<-ever
+	use(ctx)
+}
+
+// addressed has the inner context in a variable whose address is taken.
+func addressed() {
+	var inner context.Context
+	ctx, outer := trace.Start(context.Background(), "outer")
+	span := begin(ctx, &inner)
+	tell("addressed", outer, span)
+	<-ever
+	use(ctx)
+	begin(inner, &inner)
+}
+
+//go:noinline
+func begin(ctx context.Context, inner *context.Context) (span trace.Span) {
+	*inner, span = trace.Start(ctx, "inner")
+	return span
+}
+
 func main() {
 	ever = make(chan struct{})
 	for _, f := range []func(){
-		none, one, nested, ended, wrapped, frames, unsampled, over, bare, many,
+		none, one, nested, ended, wrapped, frames, unsampled, over, bare, many, strangers,
+		addressed,
 	} {
 		go f()
 	}
