@@ -20,8 +20,12 @@ for file in runtime_layout.c span_layout.c; do
 done
 spoilt=$(cat "$work"/tree/src/gobinary/*_layout.c | grep -o '= 65528' | wc -l)
 expect_within 'numbers of the tables spoilt' "$spoilt" 50 500
-cmake -S "$work/tree" -B "$work/build" -G Ninja -DSPANPROF_TESTS=OFF >"$work/log" 2>&1 &&
-	ninja --quiet -C "$work/build" spanprof >>"$work/log" 2>&1 || {
+compile_spoilt()
+{
+	cmake -S "$work/tree" -B "$work/build" -G Ninja -DSPANPROF_TESTS=OFF &&
+		ninja --quiet -C "$work/build" spanprof
+}
+compile_spoilt >"$work/log" 2>&1 || {
 	tail -20 "$work/log" >&2
 	exit 1
 }
