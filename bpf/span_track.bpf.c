@@ -170,6 +170,24 @@ static __always_inline void span_started(struct target_process *target, __u64 g,
 	goroutine->goid = goid;
 }
 
+/* The innermost span of the goroutine as far as it is stored, the probe's window on it. */
+static __always_inline int find_current(const struct target_process *target, __u64 g, __u64 goid,
+					struct open_span *open)
+{
+	struct goroutine *goroutine = goroutine_find(target, 0, g, goid);
+	int state = SPAN_ENDED;
+	__u8 level;
+
+	if (goroutine)
+		state = find_open_span(goroutine, WINDOW_OF_PROBE, open, &level);
+	if (state == SPAN_ENDED && target->flags & TARGET_OLDER) {
+		goroutine = goroutine_find(target, GOROUTINE_OLDER, g, goid);
+		if (goroutine)
+			state = find_open_span(goroutine, WINDOW_OF_PROBE, open, &level);
+	}
+	return state;
+}
+
 /*
  * A span that is sampled out is known by its SpanContext alone, and its end does not show. Where a
  * span of another trace is open, that one must not be taken for it.
@@ -179,25 +197,27 @@ static __always_inline void unsampled_started(struct target_process *target, __u
 	__u64 trace[2], goid = user_word(g + target->g_goid);
 	struct span_window *window = open_window(target, WINDOW_OF_PROBE);
 	struct goroutine *goroutine;
-	__u32 top;
+	struct open_span open = {};
 
 	count_event(EVENT_SPANS_UNSAMPLED);
 	__sync_fetch_and_add(&target->spans_unsampled, 1);
 	goroutine = goroutine_find(target, 0, g, goid);
-	if (!goroutine || !window)
-		return;
-	drop_ended(goroutine);
-	top = *(volatile __u32 *)&goroutine->depth - 1;
-	barrier_var(top);
-	if (top >= GOROUTINE_SPANS || goroutine->spans[top].address & OPEN_SPAN_HIDES ||
+	if (goroutine && window)
+		drop_ended(goroutine);
+	if (!window || find_current(target, g, goid, &open) != SPAN_OPEN ||
+	    open.address & OPEN_SPAN_HIDES ||
 	    bpf_probe_read_user(trace, sizeof(trace),
 				(void *)(span + target->span.unsampled_trace_id)))
 		return;
 	if (trace[0] == window_word(window, window->at.trace_id) &&
 	    trace[1] == window_next_word(window, window->at.trace_id))
 		return;
-	push(goroutine, goroutine->spans[top].address | OPEN_SPAN_HIDES,
-	     goroutine->spans[top].span_id);
+	if (!goroutine)
+		goroutine = goroutine_make(target, g);
+	if (!goroutine)
+		return;
+	push(goroutine, open.address | OPEN_SPAN_HIDES, open.span_id);
+	goroutine->goid = goid;
 }
 
 /* The target, when the probe is to act in this process at all. */
@@ -264,25 +284,6 @@ int span_start_return(struct pt_regs *ctx)
 	return 0;
 }
 
-/* What the goroutine works for as far as it is stored; false: nothing that could be inherited. */
-static __always_inline bool find_heritage(const struct target_process *target, __u64 g,
-					  struct open_span *open)
-{
-	__u64 goid = user_word(g + target->g_goid);
-	struct goroutine *parent = goroutine_find(target, 0, g, goid);
-	int state = SPAN_ENDED;
-	__u8 level;
-
-	if (parent)
-		state = find_open_span(parent, WINDOW_OF_PROBE, open, &level);
-	if (state == SPAN_ENDED && target->flags & TARGET_OLDER) {
-		parent = goroutine_find(target, GOROUTINE_OLDER, g, goid);
-		if (parent)
-			state = find_open_span(parent, WINDOW_OF_PROBE, open, &level);
-	}
-	return state != SPAN_ENDED && !(open->address & OPEN_SPAN_HIDES);
-}
-
 /*
  * The call of runtime.runqput in newproc.func1, on g0: the new goroutine is complete and has not
  * run. It inherits the innermost open span of its creator.
@@ -305,7 +306,8 @@ int goroutine_start(struct pt_regs *ctx)
 		count_lost(LOSS_G_UNREADABLE);
 		return 0;
 	}
-	if (!find_heritage(target, curg, &open))
+	if (find_current(target, curg, user_word(curg + target->g_goid), &open) == SPAN_ENDED ||
+	    open.address & OPEN_SPAN_HIDES)
 		return 0;
 	child = goroutine_make(target, new_g);
 	if (!child)

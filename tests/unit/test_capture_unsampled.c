@@ -247,6 +247,36 @@ static void test_unreadable(void **state)
 	assert_span(sampled(), &s[0], 0, SPAN_OWN);
 }
 
+/* An older span, which the census found, does not stand for it either; and it comes back. */
+static void test_older(void **state)
+{
+	struct program *p = program;
+	struct fake_span *s = p->spans;
+	struct target_process target = fake_target(p->generation);
+	struct capture_older_span older = {.address = ADDRESS(&s[0])};
+
+	target.flags |= TARGET_OLDER;
+	assert_int_equal(capture_set_process(p->capture.capture, getpid(), &target), 0);
+	fake_span_make(&s[0], 0xaa, 1, "older");
+	memcpy(older.span_id, s[0].context.span_id, sizeof(older.span_id));
+	assert_int_equal(capture_add_older(p->capture.capture, p->generation, ADDRESS(&p->g),
+					   p->g.goid, &older, 1),
+			 0);
+	assert_span(sampled(), &s[0], 0, SPAN_OLDER);
+	start_unsampled(0xaa, &p->g);
+	assert_span(sampled(), &s[0], 0, SPAN_OLDER);
+	start_unsampled(0xbb, &p->g);
+	assert_hidden();
+	fake_go(&p->child, &p->g0);
+	run_as(&p->child);
+	assert_nothing();
+	run_as(&p->g);
+	start_child(&s[1], &s[0], 2, &p->g);
+	assert_span(sampled(), &s[1], 0, SPAN_OWN);
+	s[1].end_wall = 1;
+	assert_span(sampled(), &s[0], 0, SPAN_OLDER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +288,7 @@ int main(void)
 		cmocka_unit_test_setup(test_children, begin),
 		cmocka_unit_test_setup(test_known_in_part, begin),
 		cmocka_unit_test_setup(test_unreadable, begin),
+		cmocka_unit_test_setup(test_older, begin),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
