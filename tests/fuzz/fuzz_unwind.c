@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A raw sample record through the unwinder: alone, and with the tables of a Go program that is
- * built at the start (from the repository's root, as the other targets).
+ * A raw sample record through the unwinder, and its words through what tells those in use: alone,
+ * and with the tables of a Go program that is built at the start (from the repository's root, as
+ * the other targets).
  */
 #include <fcntl.h>
 #include <spawn.h>
@@ -16,7 +17,12 @@
 
 #include "gobinary/block_cache.h"
 #include "gobinary/gobinary.h"
+#include "unwind/live_stack.h"
+#include "unwind/live_words.h"
 #include "unwind/unwind.h"
+
+#define FRAMES	  512 /* as far as a stack is followed */
+#define ARGUMENTS 64  /* words of them that are looked at for each */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -65,6 +71,43 @@ static void check(const struct unwound_stack *out, const struct unwind_stats *st
 			abort();
 }
 
+/* Words of one stack: each is told for the frame it lies in, and for those it is an argument of. */
+struct words {
+	const uint64_t *start;
+	size_t count, told;
+};
+
+static bool is_wanted(void *context, uint64_t word)
+{
+	return word & 1;
+}
+
+static void take(void *context, uint64_t word, bool used)
+{
+	struct words *w = context;
+
+	if (!(word & 1) || ++w->told > w->count + FRAMES * ARGUMENTS)
+		abort();
+}
+
+/* All words of the record as one stack. */
+static void look_at_words(const struct sample_record *sample, const struct unwound_stack *out)
+{
+	size_t count = (sample->header.size_bytes - sizeof(*sample)) / 8;
+	struct words words = {.start = (const uint64_t *)sample->words, .count = count};
+	const struct still_stack stack = {sample->pc, sample->sp, words.start, count};
+	const struct live_stack_query query = {&words, is_wanted, take};
+	struct live_words live;
+
+	live_stack_each(binary, 0, &stack, &query);
+	if (!out->goroutine_pc)
+		return;
+	live_words_begin(&live, binary, 0, out);
+	for (size_t i = 0; i < count; i++)
+		if (live_words_has(&live, sample->sp + 8 * i) && live.lost)
+			abort();
+}
+
 static void unwind(const struct sample_record *sample, struct gobinary *b)
 {
 	static struct unwound_stack out;
@@ -73,6 +116,8 @@ static void unwind(const struct sample_record *sample, struct gobinary *b)
 	memset(&out, 0xa5, sizeof(out));
 	unwind_sample(sample, b, 0, &out, &stats);
 	check(&out, &stats);
+	if (b && sample->header.size_bytes >= sizeof(*sample))
+		look_at_words(sample, &out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
