@@ -9,10 +9,12 @@
 #include "sampled_span.bpf.h"
 #include "user_stack.bpf.h"
 
-#define SCAN_WORDS    1024 /* of the stack, from its top; spans.md 6 */
-#define SCAN_HITS     96   /* words that may point to a context or span: followed one by one */
-#define CONTEXT_LINKS 16   /* from one context to the one that it was made from */
-#define LABELS_MAX    8	   /* a map of more has another shape, in a slice they come later */
+#define SCAN_WORDS 1024 /* of the stack, from its top; spans.md 6 */
+/* Words that may point to a context or span: followed one by one. A power of two less 1. */
+#define SCAN_HITS_BITS 7
+#define SCAN_HITS      ((1 << SCAN_HITS_BITS) - 1)
+#define CONTEXT_LINKS  16 /* from one context to the one that it was made from */
+#define LABELS_MAX     8  /* a map of more has another shape, in a slice they come later */
 /* Of what may be a span: its start in seconds since 1885, bytes of its name */
 #define SECONDS_TO_2020 4260124800ull
 #define SECONDS_TO_2120 7415884800ull
@@ -22,7 +24,7 @@
 /* One scan on each CPU; only the sampler sees it. */
 struct scan {
 	__u64 words[SCAN_WORDS];
-	__u16 hits[SCAN_HITS];
+	__u16 hits[SCAN_HITS + 1];
 	__u32 hit_count;
 	__u32 found; /* candidates */
 	struct span_candidate candidates[RECORD_CANDIDATES_MAX];
@@ -48,14 +50,25 @@ static __always_inline bool is_itab(const struct target_itabs *itabs, __u64 word
 }
 
 /*
- * Copies the stack from `sp` to its end at `limit` and notes the words that point into the heap, as
- * `g`, which lies there, shows it. Not static, so that the verifier looks at it once for any
- * arguments.
+ * 1 for a word that points into the heap, as `g`, which lies there, shows it, and not into the
+ * stack itself; else 0. Without branches: the verifier follows each, a thousand times.
+ */
+static __always_inline __u64 is_hit(__u64 word, __u64 g, __u64 sp, __u64 stack_bytes)
+{
+	__u64 above = word - sp, below = stack_bytes - 1 - above; /* negative: not in the stack */
+	__u64 wrong = (word ^ g) >> ARENA_BITS | (word & 7) | (~(above | below) >> 63);
+
+	return (wrong - 1) >> 63;
+}
+
+/*
+ * Copies the stack from `sp` to its end at `limit` and notes the words that are hits, nearest to
+ * the leaf first. Not static, so that the verifier looks at it once for any arguments.
  */
 __noinline int find_hits(__u64 sp, __u64 limit, __u64 g)
 {
-	__u64 bytes = SCAN_WORDS * 8;
-	__u32 zero = 0, hit;
+	__u64 bytes = SCAN_WORDS * 8, stack_bytes = limit - sp, hits = 0;
+	__u32 zero = 0;
 	struct scan *scan = bpf_map_lookup_elem(&scans, &zero);
 
 	if (!scan)
@@ -63,25 +76,21 @@ __noinline int find_hits(__u64 sp, __u64 limit, __u64 g)
 	scan->hit_count = 0;
 	if (sp & 7 || limit <= sp)
 		return 0;
-	if (limit - sp < bytes)
-		bytes = (limit - sp) & ~7ull;
+	if (stack_bytes < bytes)
+		bytes = stack_bytes & ~7ull;
 	barrier_var(bytes);
 	if (bytes > SCAN_WORDS * 8 || bpf_probe_read_user(scan->words, bytes, (void *)sp))
 		return 0;
 	for (__u32 i = 0; i < SCAN_WORDS; i++) {
-		__u64 word = scan->words[i];
-
 		if (i * 8 >= bytes)
 			break;
-		if ((word ^ g) >> ARENA_BITS || word & 7 || word - sp < limit - sp)
-			continue;
-		/* In memory, to be any number to the verifier: it must not follow each one. */
-		hit = *(volatile __u32 *)&scan->hit_count;
-		if (hit >= SCAN_HITS)
-			break;
-		scan->hits[hit] = i;
-		*(volatile __u32 *)&scan->hit_count = hit + 1;
+		/* The last place is for all that find none: it does not count. */
+		scan->hits[hits & SCAN_HITS] = i;
+		hits += is_hit(scan->words[i], g, sp, stack_bytes);
+		hits -= hits >> SCAN_HITS_BITS & 1;
+		barrier_var(hits);
 	}
+	scan->hit_count = hits;
 	return 0;
 }
 
@@ -164,18 +173,15 @@ __noinline int follow_hit(__u64 value, __u64 slot)
 	return 0;
 }
 
-/* Appends what the goroutine's stack leads to. Returns the number of words with that. */
-static __always_inline __u32 scan_stack(struct scratch *s, __u32 words, __u64 sp, __u64 limit,
-					__u64 g)
+/* All that find_hits noted of the stack at `sp`. Not static, for the verifier's sake. */
+__noinline int follow_hits(__u64 sp)
 {
 	__u32 zero = 0;
 	struct scan *scan = bpf_map_lookup_elem(&scans, &zero);
-	__u64 bytes, place = words;
 
 	if (!scan)
-		return words;
+		return 0;
 	scan->found = 0;
-	find_hits(sp, limit, g);
 	for (__u32 i = 0; i < SCAN_HITS; i++) {
 		__u64 at;
 
@@ -186,6 +192,21 @@ static __always_inline __u32 scan_stack(struct scratch *s, __u32 words, __u64 sp
 		if (at < SCAN_WORDS)
 			follow_hit(scan->words[at], sp + at * 8);
 	}
+	return 0;
+}
+
+/* Appends what the goroutine's stack leads to. Returns the number of words with that. */
+static __always_inline __u32 scan_stack(struct scratch *s, __u32 words, __u64 sp, __u64 limit,
+					__u64 g)
+{
+	__u32 zero = 0;
+	struct scan *scan = bpf_map_lookup_elem(&scans, &zero);
+	__u64 bytes, place = words;
+
+	if (!scan)
+		return words;
+	find_hits(sp, limit, g);
+	follow_hits(sp);
 	bytes = *(volatile __u32 *)&scan->found * sizeof(struct span_candidate);
 	barrier_var(bytes);
 	barrier_var(place);

@@ -11,7 +11,7 @@
 #include "fake_heap.h"
 
 #define SCANNED	 1024 /* words of a stack that are looked at */
-#define FOLLOWED 96   /* of them, those that may lead somewhere */
+#define FOLLOWED 127  /* of them, those that may lead somewhere */
 #define LINKS	 16
 
 /* The candidates of a sample taken now; their number is checked. */
