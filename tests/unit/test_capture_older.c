@@ -166,6 +166,38 @@ static void test_inherited(void **state)
 	assert_no_span(sampled());
 }
 
+/* One that is sampled out hides an older one of another trace, until a child of that starts. */
+static void test_hidden(void **state)
+{
+	static const uint64_t unsampled[4] = {0, 0xbbbb, 0xbbbb, 1};
+	struct program *p = program;
+	struct fake_span *s = p->spans;
+	uint64_t same[4] = {0};
+
+	assert_int_equal(add_older(&p->g, 2), 0);
+	memset(&same[1], 0xaa, 16);
+	fire_fake_with_value(0, 0, FAKE_UNSAMPLED_TYPE, ADDRESS(same), &p->g);
+	assert_span(sampled(), &s[1], 1, SPAN_OLDER);
+	fire_fake_with_value(0, 0, FAKE_UNSAMPLED_TYPE, ADDRESS(unsampled), &p->g);
+	assert_no_span(sampled());
+	assert_int_equal(sampled()->flags & SAMPLE_UNSAMPLED, SAMPLE_UNSAMPLED);
+	fake_go(&p->child, &p->g0);
+	run_as(&p->child);
+	assert_no_span(sampled());
+	run_as(&p->g);
+	fake_span_make(&s[10], 0xaa, 0x10, "child");
+	s[10].parent = s[1].context;
+	fake_start(&s[10], &p->g);
+	assert_span(sampled(), &s[10], 0, SPAN_OWN);
+	s[10].end_wall = 1;
+	assert_span(sampled(), &s[1], 1, SPAN_OLDER);
+	/* What it hides is over: the one around it is not hidden. */
+	fire_fake_with_value(0, 0, FAKE_UNSAMPLED_TYPE, ADDRESS(unsampled), &p->g);
+	s[1].end_wall = 1;
+	assert_span(sampled(), &s[0], 0, SPAN_OLDER);
+	assert_int_equal(sampled()->flags & SAMPLE_UNSAMPLED, 0);
+}
+
 /* Of more than are kept, the innermost. */
 static void test_depth(void **state)
 {
@@ -218,6 +250,7 @@ int main(void)
 		cmocka_unit_test_setup(test_of_this_goroutine_alone, begin_older),
 		cmocka_unit_test_setup(test_unreadable, begin_older),
 		cmocka_unit_test_setup(test_inherited, begin_older),
+		cmocka_unit_test_setup(test_hidden, begin_older),
 		cmocka_unit_test_setup(test_depth, begin_older),
 		cmocka_unit_test_setup(test_full, begin_older),
 	};
