@@ -125,10 +125,21 @@ static __always_inline __u64 follow_contexts(const struct target_process *target
 }
 
 /*
+ * A deferred span.End() keeps its code, then the span as an interface: words before the one at
+ * hand. The compiler's maps do not tell that such a function on the stack is in use.
+ */
+static __always_inline bool is_in_closure(const struct target_process *target, __u64 code,
+					  __u64 itab)
+{
+	return itab && itab == target->itabs.span &&
+	       code - target->text_start < target->text_end - target->text_start;
+}
+
+/*
  * What a word of the stack leads to: the span it points to, or the nearest one that a context does.
  * A candidate when the span is open, or sampled out: that does not show its end.
  */
-__noinline int follow_hit(__u64 value, __u64 slot)
+__noinline int follow_hit(__u64 value, __u64 slot, __u64 itab, __u64 code)
 {
 	struct span_window *window = window_of(WINDOW_OF_SAMPLER);
 	struct target_process *target = current_target();
@@ -159,6 +170,8 @@ __noinline int follow_hit(__u64 value, __u64 slot)
 	if (unsampled)
 		return 0;
 	candidate->address = span;
+	candidate->direct = span == value;
+	candidate->closure = candidate->direct && is_in_closure(target, code, itab);
 	__builtin_memcpy(candidate->trace_id, &window->bytes[window->at.trace_id], 16);
 	__builtin_memcpy(candidate->span_id, &window->bytes[window->at.span_id], 8);
 	if (window->at.parent_id != TARGET_SPAN_NO_FIELD)
@@ -183,14 +196,20 @@ __noinline int follow_hits(__u64 sp)
 		return 0;
 	scan->found = 0;
 	for (__u32 i = 0; i < SCAN_HITS; i++) {
-		__u64 at;
+		__u64 at, before, itab = 0, code = 0;
 
 		if (i >= *(volatile __u32 *)&scan->hit_count)
 			break;
 		at = scan->hits[i];
+		before = at - 2;
 		barrier_var(at);
+		barrier_var(before);
+		if (before < SCAN_WORDS - 2) {
+			code = scan->words[before];
+			itab = scan->words[before + 1];
+		}
 		if (at < SCAN_WORDS)
-			follow_hit(scan->words[at], sp + at * 8);
+			follow_hit(scan->words[at], sp + at * 8, itab, code);
 	}
 	return 0;
 }

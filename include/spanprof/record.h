@@ -79,7 +79,9 @@ struct span_candidate {
 	__u64 name_address;
 	__u32 name_size;
 	__u8 trace_flags;
-	__u8 reserved[3];
+	__u8 direct;  /* the word points to the span itself, not to a context */
+	__u8 closure; /* and is part of a function that is to be called with it: in use */
+	__u8 reserved;
 };
 
 /* pprof labels that speak of spans, as text without an end mark; sizes 0: none. */

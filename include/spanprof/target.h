@@ -45,9 +45,10 @@ struct target_span {
 	__u8 unsampled_trace_id; /* in nonRecordingSpan, not in a window */
 };
 
-/* Where the interface tables lie that tell the contexts of package context; end 0: not known. */
+/* Interface tables by which contexts and spans show on a stack; end 0: not known. */
 struct target_itabs {
-	__u64 start, end;
+	__u64 start, end; /* those of package context's own contexts lie here */
+	__u64 span;	  /* of *recordingSpan as a trace.Span; 0: not known */
 };
 
 /*
@@ -153,6 +154,6 @@ struct target_counters {
 	__u64 events[EVENT_COUNT];
 };
 
-_Static_assert(sizeof(struct target_process) == 304, "layout shared with BPF");
+_Static_assert(sizeof(struct target_process) == 312, "layout shared with BPF");
 
 #endif

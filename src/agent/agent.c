@@ -131,6 +131,7 @@ static int open_capture(struct session *s, char *why, size_t why_size)
 		.every_process = !s->options->pid_count && !s->options->command,
 		.ring_bytes = RING_BYTES_LOCAL,
 		.goroutines_max = GOROUTINES_MAX,
+		.calibrate = s->options->probes && s->options->probe_budget > 0,
 	};
 
 	return capture_open(&config, &handler, &s->capture, why, why_size);

@@ -98,6 +98,7 @@ static void describe_itabs(const struct go_itabs *itabs, uint64_t bias, struct t
 		return;
 	out->start = low + bias;
 	out->end = high + 1 + bias;
+	out->span = itabs->span_count ? itabs->span[0] + bias : 0;
 }
 
 /*

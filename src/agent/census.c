@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each goroutine's stack is read whole; what its live words lead to, by contexts, are the spans it
- * works for. It is read again at the end: one that has moved meanwhile tells nothing.
+ * Each goroutine's stack is read whole; the spans that its live words point to are those it has
+ * started and is to end. (Who has but a context works for its span as long as the stack shows it:
+ * samples find that.) What was read counts if the goroutine has not moved meanwhile.
  */
 #include "agent/census.h"
 
@@ -17,6 +18,7 @@
 #include "gobinary/gobinary.h"
 #include "process/goroutines.h"
 #include "process/process.h"
+#include "process/remote_pieces.h"
 #include "process/span_memory.h"
 #include "unwind/live_stack.h"
 
@@ -24,27 +26,23 @@
 #define BATCH		256
 #define STACK_BYTES_MAX 65536 /* from the top: deeper frames hold what began earlier */
 #define WORDS_MAX	256   /* pointers of one stack that are followed */
-#define LINKS_MAX	32    /* from one context to the one that it was made from */
+#define SPAN_BYTES_MAX	1024
 #define SPANS_MAX	16
 #define ARENA_BITS	36 /* the heap lies together: 64 GiB are taken for it */
 #define TIME_NS		300000000ull
 
-/* context.valueCtx; the other contexts, too, begin with the one that they were made from. */
-struct value_context {
-	uint64_t parent_itab, parent;
-	uint64_t key_type, key;
-	uint64_t value_type, value;
-};
-
 struct census {
 	const struct target *target;
 	const struct gobinary_info *info;
-	uint64_t *stack;
+	uint64_t now_ns;
+	uint64_t *words; /* of the stack at hand */
+	uint8_t *bytes;	 /* of what its pointers point to */
 	/* Of the goroutine at hand: */
+	struct still_stack stack;
 	uint64_t g;
-	uint64_t words[WORDS_MAX];
+	struct remote_piece pieces[WORDS_MAX];
 	bool used[WORDS_MAX];
-	size_t word_count;
+	size_t count;
 	struct span_memory spans[SPANS_MAX];
 	size_t span_count;
 };
@@ -52,24 +50,45 @@ struct census {
 static bool is_in_heap(void *context, uint64_t word)
 {
 	const struct census *c = context;
+	uint64_t into_stack = word - c->stack.sp;
 
-	return !((word ^ c->g) >> ARENA_BITS) && !(word & 7);
+	return !((word ^ c->g) >> ARENA_BITS) && !(word & 7) &&
+	       into_stack >= c->stack.count * sizeof(*c->words);
 }
 
-static void keep_word(void *context, uint64_t word, bool used)
+/*
+ * A deferred span.End() keeps its code, then the span as an interface: words before the one at
+ * hand. The compiler's maps do not tell that such a function on the stack is in use.
+ */
+static bool is_in_closure(const struct census *c, uint64_t address)
+{
+	size_t at = (size_t)(address - c->stack.sp) / sizeof(*c->words);
+	uint64_t code;
+
+	if (at < 2 || at >= c->stack.count || !c->info->itabs.span_count)
+		return false;
+	code = c->words[at - 2] - c->target->bias;
+	return c->words[at - 1] == c->info->itabs.span[0] + c->target->bias &&
+	       code >= c->info->text_start && code < c->info->text_end;
+}
+
+static void keep_word(void *context, uint64_t address, uint64_t word, bool used)
 {
 	struct census *c = context;
+	size_t size = span_memory_size(&c->info->span);
 
-	if (c->word_count == WORDS_MAX)
+	if (c->count == WORDS_MAX)
 		return;
-	c->used[c->word_count] = used;
-	c->words[c->word_count++] = word;
+	c->used[c->count] = used || is_in_closure(c, address);
+	c->pieces[c->count] =
+		(struct remote_piece){word, c->bytes + c->count * SPAN_BYTES_MAX, size, false};
+	c->count++;
 }
 
-static bool is_context(const struct census *c, uint64_t itab)
+static bool is_known(const struct census *c, uint64_t address)
 {
-	for (size_t i = 0; i < c->info->itabs.context_count; i++)
-		if (itab == c->info->itabs.context[i] + c->target->bias)
+	for (size_t i = 0; i < c->span_count; i++)
+		if (c->spans[i].address == address)
 			return true;
 	return false;
 }
@@ -82,64 +101,39 @@ static bool has_parent(const struct census *c, const struct span_memory *span)
 	return false;
 }
 
-/* From a word that is not seen to be used only a child of what is known: see follow_all. */
-static void keep_open_span(struct census *c, uint64_t address, bool used)
+/* Whether an open span is there. It begins with zeroes: an interface embedded, or a mutex. */
+static bool decode(const struct census *c, size_t index, struct span_memory *span)
+{
+	const struct remote_piece *piece = &c->pieces[index];
+	uint64_t first;
+
+	if (!piece->read)
+		return false;
+	memcpy(&first, piece->to, sizeof(first));
+	if (first)
+		return false;
+	span_memory_decode(&c->info->span, piece->address, piece->to, span);
+	return span_memory_is_open(span) && span_memory_is_plausible(span, c->now_ns);
+}
+
+/*
+ * Of words that do not show as used, for the address of a variable was taken, those count that
+ * lead to an open child of a span that is known, as long as that finds more.
+ */
+static void find_spans(struct census *c)
 {
 	struct span_memory span;
-
-	for (size_t i = 0; i < c->span_count; i++)
-		if (c->spans[i].address == address)
-			return;
-	if (c->span_count < SPANS_MAX &&
-	    !span_memory_read(c->target->process, &c->info->span, address, &span) &&
-	    span_memory_is_open(&span) && span_memory_is_plausible(&span, clock_wall_ns()) &&
-	    (used || has_parent(c, &span)))
-		c->spans[c->span_count++] = span;
-}
-
-/*
- * A word that points to a context leads to all spans around it, the innermost first. A
- * recordingSpan begins with zeroes (an interface embedded, a mutex), a context never.
- */
-static void follow(struct census *c, uint64_t word, bool used)
-{
-	uint64_t span_type = c->info->span_type + c->target->bias;
-	uint64_t unsampled_type = c->info->unsampled_type + c->target->bias;
-	struct value_context v;
-
-	for (int i = 0; i < LINKS_MAX; i++) {
-		if (process_read_memory(c->target->process, word, &v, sizeof(v)))
-			return;
-		if (!i && !v.parent_itab) {
-			keep_open_span(c, word, used);
-			return;
-		}
-		if (c->info->unsampled_type && v.value_type == unsampled_type)
-			return;
-		if (c->info->span_type && v.value_type == span_type)
-			keep_open_span(c, v.value, used);
-		if (!is_context(c, v.parent_itab))
-			return;
-		word = v.parent;
-	}
-}
-
-/*
- * Words whose address is taken do not show as used: of the others, those count that lead to an open
- * child of a span that is known, as long as that finds more.
- */
-static void follow_all(struct census *c)
-{
 	size_t known;
 
-	for (size_t i = 0; i < c->word_count; i++)
-		if (c->used[i])
-			follow(c, c->words[i], true);
+	for (size_t i = 0; i < c->count && c->span_count < SPANS_MAX; i++)
+		if (c->used[i] && decode(c, i, &span) && !is_known(c, span.address))
+			c->spans[c->span_count++] = span;
 	do {
 		known = c->span_count;
-		for (size_t i = 0; i < c->word_count && known; i++)
-			if (!c->used[i])
-				follow(c, c->words[i], false);
+		for (size_t i = 0; i < c->count && known && c->span_count < SPANS_MAX; i++)
+			if (!c->used[i] && decode(c, i, &span) && !is_known(c, span.address) &&
+			    has_parent(c, &span))
+				c->spans[c->span_count++] = span;
 	} while (c->span_count > known);
 }
 
@@ -173,19 +167,20 @@ static bool stands_still(const struct goroutine_state *g)
 static bool look_at(struct census *c, const struct goroutine_state *g)
 {
 	size_t bytes = (size_t)(g->stack_high - g->sp);
-	struct still_stack stack = {.pc = g->pc, .sp = g->sp, .words = c->stack};
 	struct live_stack_query query = {c, is_in_heap, keep_word};
 	struct goroutine_state again;
 	bool interrupted;
 
 	c->g = g->g;
-	c->word_count = c->span_count = 0;
+	c->count = c->span_count = 0;
 	bytes = bytes < STACK_BYTES_MAX ? bytes : STACK_BYTES_MAX;
-	if (process_read_memory(c->target->process, g->sp, c->stack, bytes))
+	if (process_read_memory(c->target->process, g->sp, c->words, bytes))
 		return false;
-	stack.count = bytes / sizeof(*c->stack);
-	interrupted = live_stack_each(c->target->binary->go, c->target->bias, &stack, &query);
-	follow_all(c);
+	c->stack = (struct still_stack){g->pc, g->sp, c->words, bytes / sizeof(*c->words)};
+	interrupted = live_stack_each(c->target->binary->go, c->target->bias, &c->stack, &query);
+	if (remote_pieces_read(c->target->process, c->pieces, c->count))
+		return false;
+	find_spans(c);
 	if (interrupted && !c->span_count)
 		return false; /* its span may be known by the very function that was interrupted */
 	return !goroutines_read(c->target->process, c->info, &g->g, 1, &again) &&
@@ -224,21 +219,29 @@ static int look_at_batch(struct census *c, struct capture *capture, const uint64
 static int look_at_list(struct capture *capture, const struct target *target, const uint64_t *list,
 			size_t count, struct census_result *out)
 {
-	struct census c = {.target = target, .info = gobinary_get_info(target->binary->go)};
+	struct census *c = calloc(1, sizeof(*c));
 	uint64_t end_ns = clock_monotonic_ns() + TIME_NS;
 	size_t at = 0;
-	int error = 0;
+	int error = c ? 0 : -ENOMEM;
 
 	memset(out, 0, sizeof(*out));
-	c.stack = malloc(STACK_BYTES_MAX);
-	if (!c.stack)
-		return -ENOMEM;
+	if (error)
+		return error;
+	c->target = target;
+	c->info = gobinary_get_info(target->binary->go);
+	c->now_ns = clock_wall_ns();
+	c->words = malloc(STACK_BYTES_MAX);
+	c->bytes = malloc((size_t)WORDS_MAX * SPAN_BYTES_MAX);
+	if (!c->words || !c->bytes)
+		error = -ENOMEM;
 	for (; at < count && !error && clock_monotonic_ns() < end_ns; at += BATCH)
-		error = look_at_batch(&c, capture, list + at,
+		error = look_at_batch(c, capture, list + at,
 				      count - at < BATCH ? count - at : BATCH, out);
 	if (at < count)
 		out->unread += count - at;
-	free(c.stack);
+	free(c->bytes);
+	free(c->words);
+	free(c);
 	return error;
 }
 
@@ -249,6 +252,7 @@ int census_take(struct capture *capture, const struct target *target, struct cen
 	int error = goroutines_list(target->process, gobinary_get_info(target->binary->go),
 				    target->bias, GOROUTINES_MAX, &list, &count);
 
+	memset(out, 0, sizeof(*out));
 	if (!error)
 		error = look_at_list(capture, target, list, count, out);
 	free(list);

@@ -153,18 +153,21 @@ static size_t find_locations(struct pipeline *p, const struct target *target)
 }
 
 /*
- * A goroutine that ran when the census was taken shows its span now: from here on it is known to
- * the kernel side, so that children inherit it. A younger span should have been seen to start.
+ * A goroutine that ran when the census was taken shows now that it holds a span: from here on it is
+ * known to the kernel side, so that children inherit it. (Who has but a context works for its span
+ * only as long as the stack shows it.) A younger span should have been seen to start.
  */
 static void tell_older(struct pipeline *p, struct target *target,
 		       const struct sample_record *sample, const struct sampled_span *span)
 {
 	struct capture_older_span older = {.address = span->address};
 
-	if (span->answer != SPAN_ANSWER_SPAN || span->source != SPAN_ON_STACK || !p->config.capture)
+	if (span->answer != SPAN_ANSWER_SPAN || span->source != SPAN_ON_STACK || !span->direct ||
+	    !p->config.capture)
 		return;
 	if (span->start_wall_ns >= target->attached_wall_ns) {
-		target->unseen_spans++;
+		target->unseen_spans += target->last_unseen != span->address;
+		target->last_unseen = span->address;
 		return;
 	}
 	memcpy(older.span_id, span->sight.span_id, sizeof(older.span_id));
@@ -233,7 +236,8 @@ void pipeline_add_ended(struct pipeline *p, struct target *target, const struct 
 	char name[SPAN_SIGHT_NAME_MAX];
 	struct span_end end;
 
-	span_end_of_record(target, record, name, &end);
+	if (!span_end_of_record(target, record, name, &end))
+		return;
 	add_end(p, target, &end,
 		believe_name(p, target, &end, record->name_address, record->address,
 			     since(&end, record->time_ns)));
@@ -245,7 +249,8 @@ void pipeline_add_ended_memory(struct pipeline *p, struct target *target,
 	char name[SPAN_SIGHT_NAME_MAX];
 	struct span_end end;
 
-	span_end_of_memory(target, span, name, &end);
+	if (!span_end_of_memory(target, span, name, &end))
+		return;
 	add_end(p, target, &end,
 		believe_name(p, target, &end, span->name_address, span->address,
 			     since(&end, clock_monotonic_ns())));

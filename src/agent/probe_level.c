@@ -7,6 +7,7 @@
 
 #define LOOKS_OVER     2
 #define FAR_OVER       5.0
+#define FLOOR_SHARE    0.005 /* of one CPU: so much may always be, however idle the process is */
 #define DWELL_FIRST_NS 30000000000ull
 #define DWELL_MOST_NS  600000000000ull
 #define LOOK_LEAST_NS  200000000ull /* shorter ones say little: CPU time comes in ticks */
@@ -85,6 +86,8 @@ enum probe_level probe_guard_look(struct probe_guard *g, const struct probe_cost
 		g->share = used_ns ? cost_ns / (double)used_ns : 0;
 		g->rate = hits.spans * 1000000000ull / elapsed_ns;
 	}
+	if (limit_ns < FLOOR_SHARE * (double)elapsed_ns)
+		limit_ns = FLOOR_SHARE * (double)elapsed_ns;
 	if (used_ns < CPU_LEAST_NS || cost_ns <= limit_ns) {
 		g->looks_over = 0;
 		/* It has held for as long as it was away: the next time begins anew. */

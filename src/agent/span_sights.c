@@ -2,6 +2,7 @@
 /* Names are read late where they are long; labels are text that anybody may have set. */
 #include "agent/span_sights.h"
 
+#include <errno.h>
 #include <spanprof/record.h>
 #include <string.h>
 
@@ -29,6 +30,14 @@ static size_t read_name(const struct target *target, uint64_t address, uint32_t 
 	if (copied)
 		memcpy(name, seen, copied);
 	return copied;
+}
+
+/* Labels and another tool's map may hold anything; no span's ID is zero. */
+static bool has_id(const uint8_t span_id[8])
+{
+	static const uint8_t none[8];
+
+	return memcmp(span_id, none, sizeof(none));
 }
 
 static int hex_digit(char c)
@@ -86,6 +95,8 @@ static enum span_answer of_labels(const struct sample_record *sample, struct sam
 	if (v.decimal ? !parse_decimal(v.span_id, v.span_id_size, sight->span_id)
 		      : !parse_hex(v.span_id, v.span_id_size, sight->span_id, 8))
 		return SPAN_ANSWER_NONE;
+	if (!has_id(sight->span_id))
+		return SPAN_ANSWER_NONE;
 	sight->sampled = !v.decimal && parse_hex(v.trace_id, v.trace_id_size, sight->trace_id, 16);
 	if (!sight->sampled)
 		memset(sight->trace_id, 0, sizeof(sight->trace_id));
@@ -107,8 +118,11 @@ static enum span_answer settle(const struct target *target, const struct sample_
 {
 	const struct go_span_offsets *at = &gobinary_get_info(target->binary->go)->span;
 	struct span_memory span;
+	int error = span_memory_read(target->process, at, sample->span.address, &span);
 
-	if (span_memory_read(target->process, at, sample->span.address, &span))
+	if (error == -ENOENT)
+		return SPAN_ANSWER_NONE; /* its memory is another's: it has ended long ago */
+	if (error)
 		return SPAN_ANSWER_UNSETTLED;
 	if (memcmp(span.span_id, sample->span.span_id, sizeof(span.span_id)) ||
 	    !was_open_at(&span, sample->time_ns))
@@ -187,7 +201,9 @@ static const struct span_candidate *choose(const struct target *target,
 
 	live_words_begin(&words, target->binary->go, target->bias, stack);
 	for (size_t i = 0; c && i < sample->candidate_count; i++) {
-		if (!live_words_has(&words, c[i].slot) || !is_plausible(&c[i], sample))
+		bool used = live_words_has(&words, c[i].slot) || c[i].closure;
+
+		if (!used || !is_plausible(&c[i], sample))
 			continue;
 		if (chosen && words.limit != limit)
 			break;
@@ -212,6 +228,7 @@ static enum span_answer of_candidates(const struct target *target,
 		return SPAN_ANSWER_UNSAMPLED;
 	out->source = SPAN_ON_STACK;
 	out->address = c->address;
+	out->direct = c->direct;
 	out->start_wall_ns = start_of(c);
 	memcpy(out->sight.trace_id, c->trace_id, sizeof(out->sight.trace_id));
 	memcpy(out->sight.span_id, c->span_id, sizeof(out->sight.span_id));
@@ -233,7 +250,7 @@ static enum span_answer of_record(const struct target *target, const struct samp
 	out->sight.sampled = span->trace_flags & TRACE_FLAG_SAMPLED;
 	memcpy(out->sight.trace_id, span->trace_id, sizeof(out->sight.trace_id));
 	memcpy(out->sight.span_id, span->span_id, sizeof(out->sight.span_id));
-	return SPAN_ANSWER_SPAN;
+	return has_id(out->sight.span_id) ? SPAN_ANSWER_SPAN : SPAN_ANSWER_NONE;
 }
 
 void span_sight_of_sample(const struct target *target, const struct sample_record *sample,
@@ -266,15 +283,18 @@ static void fill_end(const struct span_memory *span, struct span_end *end)
 	end->span.duration_ns = go_time_between_ns(span->start, span->end);
 }
 
-void span_end_of_memory(const struct target *target, const struct span_memory *span, char *name,
+bool span_end_of_memory(const struct target *target, const struct span_memory *span, char *name,
 			struct span_end *end)
 {
+	if (!span_memory_is_whole(span))
+		return false;
 	fill_end(span, end);
 	end->name = name;
 	end->name_size = span_memory_read_name(target->process, span, name);
+	return true;
 }
 
-void span_end_of_record(const struct target *target, const struct span_record *record, char *name,
+bool span_end_of_record(const struct target *target, const struct span_record *record, char *name,
 			struct span_end *end)
 {
 	struct span_memory span = {
@@ -283,13 +303,18 @@ void span_end_of_record(const struct target *target, const struct span_record *r
 		.kind = record->kind,
 		.start = {record->start[0], record->start[1]},
 		.end = {record->end[0], record->end[1]},
+		.name_address = record->name_address,
+		.name_size = record->name_size,
 	};
 
 	memcpy(span.trace_id, record->trace_id, sizeof(span.trace_id));
 	memcpy(span.span_id, record->span_id, sizeof(span.span_id));
 	memcpy(span.parent_id, record->parent_id, sizeof(span.parent_id));
+	if (!span_memory_is_whole(&span))
+		return false;
 	fill_end(&span, end);
 	end->name = name;
 	end->name_size = read_name(target, record->name_address, record->name_size, record->name,
 				   record->name_copied, name);
+	return true;
 }

@@ -28,6 +28,7 @@ struct sampled_span {
 	enum span_answer answer;
 	uint8_t source;		/* enum span_source */
 	uint64_t address;	/* of the recordingSpan; 0 not known */
+	bool direct;		/* the stack holds the span itself, as who is to end it does */
 	uint64_t start_wall_ns; /* of one that is found on the stack, else 0 */
 	struct span_sight sight;
 	char name[SPAN_SIGHT_NAME_MAX]; /* lent to the sight */
@@ -42,11 +43,12 @@ void span_sight_of_sample(const struct target *target, const struct sample_recor
 			  const struct unwound_stack *stack, struct sampled_span *out);
 /*
  * The end of a span, read from memory or as the kernel side tells it. `name` has
- * SPAN_SIGHT_NAME_MAX bytes, lent to the end; the resource is left out.
+ * SPAN_SIGHT_NAME_MAX bytes, lent to the end; the resource is left out. False: its memory is not
+ * whole any more.
  */
-void span_end_of_memory(const struct target *target, const struct span_memory *span, char *name,
+bool span_end_of_memory(const struct target *target, const struct span_memory *span, char *name,
 			struct span_end *end);
-void span_end_of_record(const struct target *target, const struct span_record *record, char *name,
+bool span_end_of_record(const struct target *target, const struct span_record *record, char *name,
 			struct span_end *end);
 
 #endif

@@ -22,8 +22,14 @@
 #define SPAN_BYTES_MAX 1024
 #define NAMES_MAX      64 /* of open spans, in one sweep */
 
+/* IDs of spans, in ascending order once they are complete. */
+struct told {
+	uint64_t ids[SPANS_MAX];
+	size_t count;
+};
+
 struct span_sweep {
-	uint64_t told[TOLD_MAX]; /* span IDs by their low bits */
+	struct told *told, *telling; /* by the last sweep, all that were stored then; by this one */
 	struct capture_stored_span *spans;
 	size_t count;
 	uint8_t *bytes;		/* BATCH spans */
@@ -39,9 +45,12 @@ int span_sweep_open(struct span_sweep **out)
 	*out = s;
 	if (!s)
 		return -ENOMEM;
+	/* What is not needed of these is never touched. */
+	s->told = calloc(1, sizeof(*s->told));
+	s->telling = calloc(1, sizeof(*s->telling));
 	s->spans = malloc(SPANS_MAX * sizeof(*s->spans));
 	s->bytes = malloc((size_t)BATCH * SPAN_BYTES_MAX);
-	if (s->spans && s->bytes)
+	if (s->told && s->telling && s->spans && s->bytes)
 		return 0;
 	span_sweep_close(s);
 	*out = NULL;
@@ -54,13 +63,9 @@ void span_sweep_close(struct span_sweep *s)
 		return;
 	free(s->bytes);
 	free(s->spans);
+	free(s->telling);
+	free(s->told);
 	free(s);
-}
-
-static uint64_t *told_slot(struct span_sweep *s, const uint8_t span_id[8], uint64_t *id)
-{
-	memcpy(id, span_id, sizeof(*id));
-	return &s->told[*id & (TOLD_MAX - 1)];
 }
 
 uint64_t span_sweep_count_open(const struct span_sweep *s)
@@ -68,14 +73,19 @@ uint64_t span_sweep_count_open(const struct span_sweep *s)
 	return s->open_count;
 }
 
-bool span_sweep_has_told(struct span_sweep *s, const uint8_t span_id[8])
+static int by_id(const void *left, const void *right)
 {
-	uint64_t id, *slot = told_slot(s, span_id, &id);
-	bool told = *slot == id;
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
 
-	if (told)
-		*slot = 0;
-	return told;
+	return a < b ? -1 : a > b;
+}
+
+bool span_sweep_has_told(const struct span_sweep *s, const uint8_t span_id[8])
+{
+	uint64_t id;
+
+	memcpy(&id, span_id, sizeof(id));
+	return bsearch(&id, s->told->ids, s->told->count, sizeof(id), by_id);
 }
 
 static void keep(void *context, const struct capture_stored_span *span)
@@ -86,35 +96,50 @@ static void keep(void *context, const struct capture_stored_span *span)
 		s->spans[s->count++] = *span;
 }
 
-static int by_generation(const void *left, const void *right)
+/* By process, then by ID: what a census found may be stored twice. */
+static int by_generation_and_id(const void *left, const void *right)
 {
 	const struct capture_stored_span *a = left, *b = right;
 
-	return a->generation < b->generation ? -1 : a->generation > b->generation;
+	if (a->generation != b->generation)
+		return a->generation < b->generation ? -1 : 1;
+	return memcmp(a->span_id, b->span_id, sizeof(a->span_id));
+}
+
+static void sort(struct span_sweep *s)
+{
+	size_t kept = 0;
+
+	qsort(s->spans, s->count, sizeof(*s->spans), by_generation_and_id);
+	for (size_t i = 0; i < s->count; i++)
+		if (!kept || by_generation_and_id(&s->spans[kept - 1], &s->spans[i]))
+			s->spans[kept++] = s->spans[i];
+	s->count = kept;
 }
 
 static void look_at(struct span_sweep *s, struct target *target, struct pipeline *pipeline,
 		    const struct capture_stored_span *stored, const uint8_t *bytes)
 {
 	struct span_memory span;
-	uint64_t id, *slot = told_slot(s, stored->span_id, &id);
 
+	if (span_sweep_has_told(s, stored->span_id)) {
+		memcpy(&s->telling->ids[s->telling->count++], stored->span_id, 8);
+		return;
+	}
 	span_memory_decode(&gobinary_get_info(target->binary->go)->span, stored->address, bytes,
 			   &span);
 	if (memcmp(span.span_id, stored->span_id, sizeof(span.span_id)))
-		return; /* collected: the kernel side counts it when it drops it */
-	if (span_memory_is_open(&span)) {
-		s->open_count++;
-		if (s->names_left) {
-			s->names_left--;
-			pipeline_see_open(pipeline, target, &span);
-		}
+		return; /* the garbage collector was first */
+	if (!span_memory_is_open(&span)) {
+		memcpy(&s->telling->ids[s->telling->count++], stored->span_id, 8);
+		pipeline_add_ended_memory(pipeline, target, &span);
 		return;
 	}
-	if (*slot == id)
-		return;
-	*slot = id;
-	pipeline_add_ended_memory(pipeline, target, &span);
+	s->open_count++;
+	if (s->names_left) {
+		s->names_left--;
+		pipeline_see_open(pipeline, target, &span);
+	}
 }
 
 /* Up to BATCH spans of one process. */
@@ -130,8 +155,19 @@ static void look_at_batch(struct span_sweep *s, struct target *target, struct pi
 	if (remote_pieces_read(target->process, pieces, count))
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (pieces[i].read)
+		if (pieces[i].read || span_sweep_has_told(s, spans[i].span_id))
 			look_at(s, target, pipeline, &spans[i], s->bytes + i * SPAN_BYTES_MAX);
+}
+
+/* What was told in this sweep, or before and is still stored, is what is remembered. */
+static void remember(struct span_sweep *s)
+{
+	struct told *last = s->told;
+
+	qsort(s->telling->ids, s->telling->count, sizeof(*s->telling->ids), by_id);
+	s->told = s->telling;
+	s->telling = last;
+	s->telling->count = 0;
 }
 
 void span_sweep_run(struct span_sweep *s, struct capture *capture, struct targets *targets,
@@ -150,7 +186,7 @@ void span_sweep_run(struct span_sweep *s, struct capture *capture, struct target
 	s->count = 0;
 	if (capture_each_span(capture, keep, s))
 		return;
-	qsort(s->spans, s->count, sizeof(*s->spans), by_generation);
+	sort(s);
 	for (size_t at = 0; at < s->count; at = end) {
 		uint32_t generation = s->spans[at].generation;
 
@@ -162,4 +198,5 @@ void span_sweep_run(struct span_sweep *s, struct capture *capture, struct target
 		if (target)
 			look_at_batch(s, target, pipeline, s->spans + at, end - at);
 	}
+	remember(s);
 }

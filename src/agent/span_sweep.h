@@ -21,7 +21,8 @@ void span_sweep_run(struct span_sweep *s, struct capture *capture, struct target
 		    struct pipeline *pipeline);
 /* Of the spans in the store, as of the last sweep. */
 uint64_t span_sweep_count_open(const struct span_sweep *s);
-/* Whether a sweep has told of this span's end already; asked once for each end told otherwise. */
-bool span_sweep_has_told(struct span_sweep *s, const uint8_t span_id[8]);
+/* Whether a sweep has told of this span's end already. Ends told otherwise are asked for between
+ * two sweeps. */
+bool span_sweep_has_told(const struct span_sweep *s, const uint8_t span_id[8]);
 
 #endif

@@ -8,6 +8,7 @@
 #include "agent/attach.h"
 #include "agent/binary_store.h"
 #include "agent/options.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "capture/capture.h"
 #include "gobinary/gobinary.h"
@@ -15,6 +16,7 @@
 
 #define HITS_OF_NO_MATTER 200 /* since the last look: nobody notices what they cost */
 #define UNSEEN_MAX	  3   /* spans found on stacks though none was seen to start */
+#define UNSEEN_AFTER_NS	  2000000000ull
 
 static void announce(const struct targets *t, const struct target *target)
 {
@@ -44,8 +46,7 @@ static void change_level(struct targets *t, struct target *target, enum probe_le
 	announce(t, target);
 }
 
-static void look(struct targets *t, struct target *target, const struct probe_costs *costs,
-		 uint64_t now_ns)
+static void look(struct targets *t, struct target *target, const struct probe_costs *costs)
 {
 	enum probe_level before = target->guard.level;
 	struct capture_process_counts counts;
@@ -61,12 +62,12 @@ static void look(struct targets *t, struct target *target, const struct probe_co
 		    HITS_OF_NO_MATTER)
 		return;
 	if (probe_guard_look(&target->guard, costs, t->config.options->probe_budget / 100, &hits,
-			     process_get_cpu_ns(target->process), now_ns) != before)
+			     process_get_cpu_ns(target->process), clock_monotonic_ns()) != before)
 		change_level(t, target, before);
 }
 
 /* Spans that are found on stacks have started: where their probes saw none, they are misplaced. */
-static void check_start_point(struct targets *t, struct target *target)
+static void check_start_point(struct targets *t, struct target *target, uint64_t now_ns)
 {
 	struct binary *binary = target->binary;
 	const struct gobinary_info *info = gobinary_get_info(binary->go);
@@ -74,7 +75,8 @@ static void check_start_point(struct targets *t, struct target *target)
 	struct capture_process_counts counts;
 	bool last;
 
-	if (target->unseen_spans < UNSEEN_MAX || !target_probes_have_start(t, target) ||
+	if (target->unseen_spans < UNSEEN_MAX || now_ns < target->attached_ns + UNSEEN_AFTER_NS ||
+	    !target_probes_have_start(t, target) ||
 	    !capture_get_counts(t->config.capture, target->pid, target->generation, &counts) ||
 	    counts.spans_started)
 		return;
@@ -94,7 +96,7 @@ static bool get_costs(struct targets *t, struct probe_costs *costs)
 {
 	struct capture_probe_costs measured;
 
-	if (capture_get_probe_costs(t->config.capture, &measured))
+	if (!capture_get_probe_costs(t->config.capture, &measured))
 		return false;
 	*costs = (struct probe_costs){measured.span_ns, measured.unsampled_ns, measured.go_ns};
 	return true;
@@ -107,9 +109,9 @@ void targets_guard(struct targets *t, uint64_t now_ns)
 	for (struct entry *e = t->entries; e; e = e->hh.next) {
 		if (!e->target.generation)
 			continue;
-		check_start_point(t, &e->target);
+		check_start_point(t, &e->target, now_ns);
 		if (e->target.spans_seen && get_costs(t, &costs))
-			look(t, &e->target, &costs, now_ns);
+			look(t, &e->target, &costs);
 	}
 }
 

@@ -36,6 +36,7 @@ struct target {
 	int start_probe, newproc_probe; /* of this process alone; -1 none */
 	bool spans_seen;
 	unsigned unseen_spans; /* found on stacks though younger than the probes */
+	uint64_t last_unseen;  /* address of the last of them */
 	struct probe_guard guard;
 	struct census_result census;
 	unsigned census_tries; /* left, of looks at goroutines that ran each time */

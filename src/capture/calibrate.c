@@ -8,6 +8,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
@@ -140,57 +142,114 @@ static uint64_t measure(struct own_program *p, void (*hit)(struct own_program *p
 }
 
 /* The same with a probe on the instruction, less what it takes without. */
-static int measure_probe(const struct calibrate_parts *parts, struct own_program *p,
+static int measure_probe(struct probes *probes, struct own_program *p,
 			 const struct bpf_program *program, uint64_t file_offset,
 			 void (*hit)(struct own_program *p), uint64_t *cost_ns)
 {
 	uint64_t without = measure(p, hit), with;
 	int probe = -1;
-	int error = probes_attach(parts->probes, program, getpid(), "/proc/self/exe", file_offset,
-				  &probe);
+	int error = probes_attach(probes, program, getpid(), "/proc/self/exe", file_offset, &probe);
 
 	if (error)
 		return error;
 	with = measure(p, hit);
-	probes_detach(parts->probes, probe);
+	probes_detach(probes, probe);
 	*cost_ns = with > without ? with - without : 0;
 	return 0;
 }
 
-int calibrate(const struct calibrate_parts *parts, struct capture_probe_costs *costs,
-	      struct target_counters *events)
+static int measure_all(const struct calibrate_parts *parts, struct probes *probes,
+		       struct own_program *p, struct capture_probe_costs *costs)
 {
-	const uint64_t hits = ROUNDS * HITS;
-	struct own_program *p = calloc(1, sizeof(*p));
-	__u32 pid = (__u32)getpid();
 	uint64_t offset = 0;
-	int error;
+	int error = own_text_offset(calibrate_stub_probed, &offset);
 
-	if (!p)
-		return -ENOMEM;
-	p->m.curg = address(&p->g);
-	p->g0 = (struct own_g){address(&p->m), 0};
-	p->g = (struct own_g){address(&p->m), 1};
-	p->child = (struct own_g){address(&p->m), 2};
-	error = own_text_offset(calibrate_stub_probed, &offset);
 	if (!error)
 		error = describe(parts);
-	if (error)
-		goto out;
-	error = measure_probe(parts, p, parts->span_start, offset, start_span, &costs->span_ns);
 	if (!error)
-		error = measure_probe(parts, p, parts->span_start, offset, start_unsampled,
+		error = measure_probe(probes, p, parts->span_start, offset, start_span,
+				      &costs->span_ns);
+	if (!error)
+		error = measure_probe(probes, p, parts->span_start, offset, start_unsampled,
 				      &costs->unsampled_ns);
 	if (!error)
-		error = measure_probe(parts, p, parts->goroutine_start, offset, start_goroutine,
+		error = measure_probe(probes, p, parts->goroutine_start, offset, start_goroutine,
 				      &costs->go_ns);
-	bpf_map__delete_elem(parts->processes, &pid, sizeof(pid), 0);
-	events->events[EVENT_SPANS_STARTED] += hits;
-	events->events[EVENT_SPANS_ENDED] += hits - 1;
-	events->events[EVENT_SPANS_UNSAMPLED] += hits;
-	events->events[EVENT_GO_STATEMENTS] += hits;
-	events->events[EVENT_GOROUTINES_STORED] += 2;
-out:
-	free(p);
 	return error;
+}
+
+struct calibration {
+	struct calibrate_parts parts;
+	struct probes *probes;
+	struct own_program program;
+	struct capture_probe_costs costs;
+	atomic_bool done; /* costs are there, and all hits are counted */
+	int error;
+	pthread_t thread;
+};
+
+static void *run(void *context)
+{
+	struct calibration *c = context;
+	__u32 pid = (__u32)getpid();
+
+	c->error = measure_all(&c->parts, c->probes, &c->program, &c->costs);
+	bpf_map__delete_elem(c->parts.processes, &pid, sizeof(pid), 0);
+	atomic_store(&c->done, true);
+	return NULL;
+}
+
+int calibration_begin(const struct calibrate_parts *parts, struct calibration **out)
+{
+	struct calibration *c = calloc(1, sizeof(*c));
+	int error = c ? probes_open(&c->probes) : -ENOMEM;
+
+	*out = NULL;
+	if (error) {
+		free(c);
+		return error;
+	}
+	c->parts = *parts;
+	c->program.m.curg = address(&c->program.g);
+	c->program.g0 = (struct own_g){address(&c->program.m), 0};
+	c->program.g = (struct own_g){address(&c->program.m), 1};
+	c->program.child = (struct own_g){address(&c->program.m), 2};
+	error = -pthread_create(&c->thread, NULL, run, c);
+	if (error) {
+		probes_close(c->probes);
+		free(c);
+		return error;
+	}
+	*out = c;
+	return 0;
+}
+
+void calibration_end(struct calibration *c)
+{
+	if (!c)
+		return;
+	pthread_join(c->thread, NULL);
+	probes_close(c->probes);
+	free(c);
+}
+
+bool calibration_get(const struct calibration *c, struct capture_probe_costs *costs)
+{
+	if (!c || !atomic_load(&c->done) || c->error)
+		return false;
+	*costs = c->costs;
+	return true;
+}
+
+void calibration_subtract(const struct calibration *c, struct target_counters *counters)
+{
+	const uint64_t hits = ROUNDS * HITS;
+
+	if (!c || !atomic_load(&c->done) || c->error)
+		return;
+	counters->events[EVENT_SPANS_STARTED] -= hits;
+	counters->events[EVENT_SPANS_ENDED] -= hits - 1;
+	counters->events[EVENT_SPANS_UNSAMPLED] -= hits;
+	counters->events[EVENT_GO_STATEMENTS] -= hits;
+	counters->events[EVENT_GOROUTINES_STORED] -= 2;
 }

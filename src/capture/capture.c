@@ -167,10 +167,20 @@ out:
 
 int capture_start(struct capture *c, char *why, size_t why_size)
 {
+	const struct calibrate_parts parts = {
+		.processes = c->bpf->maps.processes,
+		.span_start = c->bpf->progs.span_start_with_value,
+		.goroutine_start = c->bpf->progs.goroutine_start,
+	};
 	uint64_t period_ns = 1000000000ull / c->config.frequency_hz;
 	int error = clocks_open(c->bpf->progs.cpu_sample, period_ns, &c->clocks);
 
-	return error ? preflight_explain(error, "cannot open the CPU clocks", why, why_size) : 0;
+	if (error)
+		return preflight_explain(error, "cannot open the CPU clocks", why, why_size);
+	/* Without it nobody knows what probes cost: then they stay. */
+	if (c->config.calibrate)
+		(void)calibration_begin(&parts, &c->calibration);
+	return 0;
 }
 
 void capture_stop(struct capture *c)
@@ -183,6 +193,7 @@ void capture_close(struct capture *c)
 {
 	if (!c)
 		return;
+	calibration_end(c->calibration);
 	clocks_close(c->clocks);
 	probes_close(c->probes);
 	ring_buffer__free(c->ring);
@@ -267,8 +278,7 @@ void capture_get_counters(const struct capture *c, struct target_counters *sum)
 			for (int i = 0; i < EVENT_COUNT; i++)
 				sum->events[i] += each[cpu].events[i];
 		}
-		for (int i = 0; i < EVENT_COUNT; i++)
-			sum->events[i] -= c->calibration.events[i];
+		calibration_subtract(c->calibration, sum);
 	}
 	free(each);
 }

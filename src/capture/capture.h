@@ -19,6 +19,7 @@ struct capture_config {
 	bool every_process;	 /* announce every exec and exit, not only of descendants */
 	uint32_t ring_bytes;	 /* a power of two */
 	uint32_t goroutines_max; /* entries of the preallocated store */
+	bool calibrate;		 /* measure what probes cost, for capture_get_probe_costs */
 };
 
 /* Called from capture_poll, on its thread. Records are lent for the call. */
@@ -97,8 +98,8 @@ uint32_t capture_get_generation(struct capture *c, pid_t pid);
 /* False: that image is not known any more. */
 bool capture_get_counts(struct capture *c, pid_t pid, uint32_t generation,
 			struct capture_process_counts *counts);
-/* Measures the probes of this machine, once; some 20 ms at the first call. A negative errno. */
-int capture_get_probe_costs(struct capture *c, struct capture_probe_costs *costs);
+/* As measured on this machine since the start; false: not known yet. */
+bool capture_get_probe_costs(const struct capture *c, struct capture_probe_costs *costs);
 /* One more such span of a goroutine, inside those that are known already; known itself: nothing. */
 int capture_push_older(struct capture *c, uint32_t generation, uint64_t g, uint64_t goid,
 		       const struct capture_older_span *span);

@@ -16,9 +16,8 @@ struct capture {
 	struct clocks *clocks;
 	struct goroutine_store *store;
 	struct probes *probes;
-	struct capture_probe_costs costs;   /* all 0: not measured yet */
-	struct target_counters calibration; /* what measuring them was counted as */
-	unsigned polled;		    /* records in this round */
+	struct calibration *calibration; /* NULL: not begun */
+	unsigned polled;		 /* records in this round */
 };
 
 #endif

@@ -67,18 +67,9 @@ bool capture_get_counts(struct capture *c, pid_t pid, uint32_t generation,
 	return true;
 }
 
-int capture_get_probe_costs(struct capture *c, struct capture_probe_costs *costs)
+bool capture_get_probe_costs(const struct capture *c, struct capture_probe_costs *costs)
 {
-	struct calibrate_parts parts = {
-		.probes = c->probes,
-		.processes = c->bpf->maps.processes,
-		.span_start = c->bpf->progs.span_start_with_value,
-		.goroutine_start = c->bpf->progs.goroutine_start,
-	};
-	int error = c->costs.span_ns ? 0 : calibrate(&parts, &c->costs, &c->calibration);
-
-	*costs = c->costs;
-	return error;
+	return calibration_get(c->calibration, costs);
 }
 
 int capture_each_goroutine(struct capture *c,

@@ -38,6 +38,7 @@ int goroutines_list(const struct process *p, const struct gobinary_info *info, u
 	if (error) {
 		free(*list);
 		*list = NULL;
+		*count = 0;
 	}
 	return error;
 }
@@ -103,7 +104,7 @@ static int read_batch(const struct process *p, const struct go_runtime_offsets *
 int goroutines_read(const struct process *p, const struct gobinary_info *info, const uint64_t *list,
 		    size_t count, struct goroutine_state *out)
 {
-	uint8_t *bytes = calloc(BATCH, G_BYTES_MAX);
+	uint8_t *bytes = calloc(count < BATCH ? count : BATCH, G_BYTES_MAX);
 	int error = bytes ? 0 : -ENOMEM;
 
 	for (size_t at = 0; at < count && !error; at += BATCH)

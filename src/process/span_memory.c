@@ -12,6 +12,8 @@
 
 /* Of what may be a span */
 #define NAME_BYTES_BELOW 65536
+#define STATUS_MAX	 2		      /* codes.Ok */
+#define KIND_MAX	 5		      /* trace.SpanKindConsumer */
 #define CLOCKS_APART_NS	 100000000ull	      /* the wall clock may be set while we look */
 #define OPEN_AT_MOST_NS	 31536000000000000ull /* a year */
 
@@ -22,7 +24,7 @@
 #define SECONDS_1_1970	  62135596800ll /* ext without a monotonic reading counts from year 1 */
 
 struct part {
-	uint16_t offset;
+	uint32_t offset;
 	size_t size;
 	void *to;
 	bool optional; /* offset 0: this SDK version does not have it */
@@ -51,7 +53,7 @@ void span_memory_decode(const struct go_span_offsets *at, uint64_t address, cons
 {
 	uint64_t name[2] = {0};
 	const struct part parts[] = {
-		{at->context + at->context_trace_id, 16, out->trace_id, false},
+		{(uint32_t)at->context + at->context_trace_id, 16, out->trace_id, false},
 		{at->context + at->context_span_id, 8, out->span_id, false},
 		{at->context + at->context_flags, 1, &out->trace_flags, false},
 		{at->name, 16, name, false},
@@ -94,14 +96,20 @@ size_t span_memory_read_name(const struct process *p, const struct span_memory *
 	return size && !process_read_memory(p, span->name_address, name, size) ? size : 0;
 }
 
-bool span_memory_is_plausible(const struct span_memory *span, uint64_t now_ns)
+static bool has_ids_and_name(const struct span_memory *span)
 {
 	static const uint8_t no_id[16];
-	uint64_t start_ns = go_time_wall_ns(span->start);
 
 	return memcmp(span->trace_id, no_id, 16) && memcmp(span->span_id, no_id, 8) &&
-	       span->name_address && span->name_size && span->name_size < NAME_BYTES_BELOW &&
-	       start_ns <= now_ns + CLOCKS_APART_NS && start_ns + OPEN_AT_MOST_NS > now_ns;
+	       span->name_address && span->name_size && span->name_size < NAME_BYTES_BELOW;
+}
+
+bool span_memory_is_plausible(const struct span_memory *span, uint64_t now_ns)
+{
+	uint64_t start_ns = go_time_wall_ns(span->start);
+
+	return has_ids_and_name(span) && start_ns <= now_ns + CLOCKS_APART_NS &&
+	       start_ns + OPEN_AT_MOST_NS > now_ns;
 }
 
 bool span_memory_is_open(const struct span_memory *span)
@@ -125,9 +133,22 @@ uint64_t go_time_between_ns(struct go_time start, struct go_time end)
 {
 	uint64_t from = go_time_wall_ns(start), to = go_time_wall_ns(end);
 
-	if (start.wall & end.wall & HAS_MONOTONIC) {
-		from = start.ext;
-		to = end.ext;
-	}
 	return to > from ? to - from : 0;
+}
+
+/* An end that the SDK sets is the start and what the monotonic clock says since. */
+static bool clocks_agree(struct go_time start, struct go_time end)
+{
+	uint64_t wall_ns = go_time_wall_ns(end) - go_time_wall_ns(start);
+	uint64_t apart_ns = wall_ns - (end.ext - start.ext);
+
+	return !(start.wall & end.wall & HAS_MONOTONIC) ||
+	       apart_ns + CLOCKS_APART_NS < 2 * CLOCKS_APART_NS;
+}
+
+bool span_memory_is_whole(const struct span_memory *span)
+{
+	return has_ids_and_name(span) && go_time_wall_ns(span->start) &&
+	       go_time_wall_ns(span->end) && span->status <= STATUS_MAX && span->kind <= KIND_MAX &&
+	       clocks_agree(span->start, span->end);
 }

@@ -47,7 +47,13 @@ bool span_memory_is_plausible(const struct span_memory *span, uint64_t now_ns);
 bool span_memory_is_open(const struct span_memory *span);
 /* Wall time in ns since 1970; 0 for the zero time. */
 uint64_t go_time_wall_ns(struct go_time t);
-/* From one to the other in ns, as Go's Sub tells it: by the monotonic clock where both have it. */
+/* From one to the other in ns by the wall clock, as exporters tell it; 0 when the end is earlier.
+ */
 uint64_t go_time_between_ns(struct go_time start, struct go_time end);
+/*
+ * Whether a span that has ended is still what it was: the memory of one that nobody uses any more
+ * may be written over in part.
+ */
+bool span_memory_is_whole(const struct span_memory *span);
 
 #endif

@@ -220,6 +220,7 @@ int profile_merge(struct profile *to, const struct profile *from)
 		m.spans[i] = merge_span(&m, i);
 	for (uint32_t i = 1; i <= spans_group_count(from->spans); i++)
 		merge_group(&m, spans_get_group(from->spans, i));
+	spans_add_ungrouped(to->spans, spans_ungrouped(from->spans));
 	merge_samples(&m);
 	profile_cover(to, from->start_wall_ns, from->end_wall_ns);
 	to->dropped += from->dropped;

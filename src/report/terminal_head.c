@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/string_table.h"
+#include "spans/spans.h"
 
 #define SENTENCE_MAX   8192
 #define SERVICES_NAMED 4
@@ -194,7 +195,8 @@ void terminal_notes_paint(const struct paint *p, const struct report_view *v)
 {
 	uint64_t truncated = count_truncated(v);
 
-	if (!truncated && !v->profile.dropped && !v->profile.untagged && !v->profile.names_lost)
+	if (!truncated && !v->profile.dropped && !v->profile.untagged && !v->profile.names_lost &&
+	    !spans_ungrouped(v->spans))
 		return;
 	paint_end_line(p);
 	paint_note(p, v->profile.dropped,
@@ -202,6 +204,8 @@ void terminal_notes_paint(const struct paint *p, const struct report_view *v)
 	paint_note(p, truncated, "samples whose stack lacks its outer end");
 	paint_note(p, v->profile.untagged,
 		   "samples of spans for which there was no room, counted as outside");
+	paint_note(p, spans_ungrouped(v->spans),
+		   "ended spans missing among how long spans took: too many names");
 	/* Counted each time it is met anew, so not the number of different names. */
 	paint_note(p, v->profile.names_lost, "times that a name found no room and is missing");
 }

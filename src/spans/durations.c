@@ -55,6 +55,8 @@ uint64_t durations_quantile(const struct durations *d, double share)
 		seen += d->buckets[i];
 		if (!seen || (double)seen < wanted)
 			continue;
+		if (i == DURATIONS_BUCKETS - 1)
+			break; /* all that is longer */
 		ns = middle_of(i);
 		return ns < d->max_ns ? ns : d->max_ns;
 	}

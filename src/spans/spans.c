@@ -139,7 +139,7 @@ uint32_t spans_add(struct spans *s, const struct span_sight *sight)
 
 	if (!row)
 		return 0;
-	if (sight->name_size)
+	if (sight->name_size && !row->ended) /* an ended span has its final name */
 		set_name(s, row, sight->name, sight->name_size);
 	if (sight->resource)
 		row->resource = sight->resource;
@@ -217,7 +217,7 @@ uint32_t spans_absorb(struct spans *s, const struct span *other, const char *nam
 
 	if (!row)
 		return 0;
-	/* An ended span has its final name; before, the last one seen counts. */
+	/* Before its end the last name seen counts. */
 	if (name[0] &&
 	    (!row->name || other->ended || (!row->ended && other->last_ns >= row->last_ns)))
 		set_name(s, row, name, strlen(name));
@@ -240,6 +240,16 @@ const struct span *spans_get(const struct spans *s, uint32_t handle)
 uint32_t spans_count(const struct spans *s)
 {
 	return (uint32_t)(s->count - 1);
+}
+
+uint64_t spans_ungrouped(const struct spans *s)
+{
+	return s->groups.dropped;
+}
+
+void spans_add_ungrouped(struct spans *s, uint64_t count)
+{
+	s->groups.dropped += count;
 }
 
 uint64_t spans_dropped(const struct spans *s)

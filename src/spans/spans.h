@@ -73,6 +73,9 @@ uint32_t spans_absorb(struct spans *s, const struct span *other, const char *nam
 const struct span *spans_get(const struct spans *s, uint32_t handle);
 uint32_t spans_count(const struct spans *s); /* handles are 1 … count */
 uint64_t spans_dropped(const struct spans *s);
+/* Ended spans that are in no group: there are too many names. */
+uint64_t spans_ungrouped(const struct spans *s);
+void spans_add_ungrouped(struct spans *s, uint64_t count); /* of another store */
 /* Ended spans by name and resource: groups are 1 … count. NULL unknown; lent until the next change.
  */
 uint32_t spans_group_count(const struct spans *s);

@@ -55,7 +55,8 @@ static void take_frame(struct pclntab *table, uint64_t pc, const struct still_st
 		slot = pclntab_get_pointer_slot(table, pc, true, (int64_t)(frame->limit - at));
 		if (slot == POINTER_SLOT_UNKNOWN && at >= frame->limit)
 			break;
-		query->take(query->context, word, slot == POINTER_SLOT_LIVE && !frame->interrupted);
+		query->take(query->context, at, word,
+			    slot == POINTER_SLOT_LIVE && !frame->interrupted);
 	}
 }
 

@@ -19,8 +19,9 @@ struct still_stack {
 /* What is asked for, and who takes it. */
 struct live_stack_query {
 	void *context;
-	bool (*is_wanted)(void *context, uint64_t word);       /* cheap: asked of every word */
-	void (*take)(void *context, uint64_t word, bool used); /* wanted; a live pointer or not */
+	bool (*is_wanted)(void *context, uint64_t word); /* cheap: asked of every word */
+	/* wanted; `used`: a live pointer */
+	void (*take)(void *context, uint64_t address, uint64_t word, bool used);
 };
 
 /*

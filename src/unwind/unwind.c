@@ -331,6 +331,21 @@ static enum walk_end walk_curg(struct walker *w, const struct sample_record *sam
 	return in_text(w, c.pc) ? walk(w, &c) : WALK_LOST;
 }
 
+/*
+ * Frame pointers led across a stack switch: the goroutine's own stack begins behind that, where its
+ * saved registers say.
+ */
+static void note_crossed(struct walker *w, const struct sample_record *sample)
+{
+	if (!w->switch_at || !sample->curg_pc || !sample->curg_sp ||
+	    sample->flags & (SAMPLE_CURG_SYSCALL | SAMPLE_SIGNAL))
+		return;
+	w->out->goroutine_pc = sample->curg_pc;
+	w->out->goroutine_sp = sample->curg_sp;
+	w->out->goroutine_exact = false;
+	w->out->goroutine_at = (uint32_t)w->switch_at + !w->switch_is_pause;
+}
+
 static enum walk_end walk_sample(struct walker *w, const struct sample_record *sample,
 				 const struct layout *layout)
 {
@@ -348,6 +363,8 @@ static enum walk_end walk_sample(struct walker *w, const struct sample_record *s
 	enum walk_end end = walk(w, &c);
 	bool has_saved = sample->curg_pc && sample->curg_sp && !(sample->flags & SAMPLE_SIGNAL);
 
+	if (end == WALK_WHOLE)
+		note_crossed(w, sample);
 	/* A handler that interrupted C: the goroutine is where it called it. */
 	if (end == WALK_SIGNAL && sample->flags & SAMPLE_CURG_SYSCALL)
 		end = WALK_FOREIGN;
@@ -376,6 +393,7 @@ void unwind_sample(const struct sample_record *sample, struct gobinary *binary, 
 	out->count = out->kernel_count = 0;
 	out->truncated = false;
 	out->goroutine_pc = 0;
+	out->goroutine_exact = false;
 	stats->stacks++;
 	if (!lay_out(sample, &layout)) {
 		out->truncated = true;

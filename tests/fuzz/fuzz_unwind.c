@@ -82,7 +82,7 @@ static bool is_wanted(void *context, uint64_t word)
 	return word & 1;
 }
 
-static void take(void *context, uint64_t word, bool used)
+static void take(void *context, uint64_t address, uint64_t word, bool used)
 {
 	struct words *w = context;
 

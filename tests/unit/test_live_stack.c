@@ -44,7 +44,7 @@ static bool is_wanted(void *context, uint64_t word)
 	return word == f->stack.line->inner || word == f->stack.line->outer;
 }
 
-static void take(void *context, uint64_t word, bool used)
+static void take(void *context, uint64_t address, uint64_t word, bool used)
 {
 	struct fixture *f = context;
 

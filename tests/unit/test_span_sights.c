@@ -317,7 +317,7 @@ static void fill_record(struct span_record *r, const char *name, size_t copied)
 {
 	struct go_time start = time_with_both(1700000000 * SECOND_NS + 5), end = start;
 
-	end.wall -= 3600ull << 30; /* the clock was set back: the other one counts */
+	end.wall += 1234567;
 	end.ext += 1234567;
 	*r = (struct span_record){
 		.start = {start.wall, start.ext},

@@ -52,6 +52,7 @@ func none() {
 
 func one() {
 	ctx, span := trace.Start(context.Background(), "one")
+	defer span.End()
 	tell("one", span)
 	<-ever
 	use(ctx)
@@ -59,16 +60,19 @@ func one() {
 
 func nested() {
 	ctx, outer := trace.Start(context.Background(), "outer")
+	defer outer.End()
 	ctx, middle := trace.Start(ctx, "middle")
 	ctx, inner := trace.Start(ctx, "inner")
 	middle.End()
 	tell("nested", outer, inner)
 	<-ever
 	use(ctx)
+	inner.End()
 }
 
 func ended() {
 	ctx, outer := trace.Start(context.Background(), "outer")
+	defer outer.End()
 	ctx, inner := trace.Start(ctx, "inner")
 	inner.End()
 	tell("ended", outer)
@@ -78,6 +82,7 @@ func ended() {
 
 func wrapped() {
 	ctx, span := trace.Start(context.Background(), "wrapped")
+	defer func() { span.End() }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ctx, cancel = context.WithTimeout(context.WithValue(ctx, key(1), "x"), time.Hour)
@@ -90,6 +95,7 @@ func wrapped() {
 // frames hands its context on and needs it again.
 func frames() {
 	ctx, outer := trace.Start(context.Background(), "caller")
+	defer outer.End()
 	callee(ctx, outer)
 	use(ctx)
 }
@@ -97,6 +103,7 @@ func frames() {
 //go:noinline
 func callee(ctx context.Context, outer trace.Span) {
 	ctx, inner := trace.Start(ctx, "callee")
+	defer inner.End()
 	tell("frames", outer, inner)
 	<-ever
 	use(ctx)
@@ -130,23 +137,27 @@ func bare() {
 
 // many has more spans open than are kept: the innermost are.
 func many() {
-	var spans []trace.Span
-	ctx := context.Background()
-	for range deep {
-		var span trace.Span
-		ctx, span = trace.Start(ctx, "many")
-		spans = append(spans, span)
-	}
-	tell("many", spans[deep-16:]...)
-	spans = nil
-	<-ever
-	use(ctx)
+	nest(context.Background(), nil)
 }
 
-// strangers has two contexts, of which it needs one.
+//go:noinline
+func nest(ctx context.Context, spans []trace.Span) {
+	ctx, span := trace.Start(ctx, "many")
+	defer span.End()
+	spans = append(spans, span)
+	if len(spans) < deep {
+		nest(ctx, spans)
+		return
+	}
+	tell("many", spans[deep-16:]...)
+	<-ever
+}
+
+// strangers has two contexts; the span of one of them is its own.
 func strangers() {
 	other, _ := trace.Start(context.Background(), "stranger")
 	ctx, span := trace.Start(context.Background(), "known")
+	defer span.End()
 	use(other)
 	tell("strangers", span)
 	use(other)
@@ -154,21 +165,25 @@ func strangers() {
 	use(ctx)
 }
 
-// addressed has the inner context in a variable whose address is taken.
+// addressed has the inner span in a variable whose address is taken.
 func addressed() {
-	var inner context.Context
 	ctx, outer := trace.Start(context.Background(), "outer")
-	span := begin(ctx, &inner)
-	tell("addressed", outer, span)
-	<-ever
-	use(ctx)
-	begin(inner, &inner)
+	defer outer.End()
+	var inner trace.Span
+	begin(ctx, &inner)
+	tell("addressed", outer, inner)
+	wait(&inner)
 }
 
 //go:noinline
-func begin(ctx context.Context, inner *context.Context) (span trace.Span) {
-	*inner, span = trace.Start(ctx, "inner")
-	return span
+func begin(ctx context.Context, inner *trace.Span) {
+	_, *inner = trace.Start(ctx, "inner")
+}
+
+//go:noinline
+func wait(inner *trace.Span) {
+	<-ever
+	(*inner).End()
 }
 
 func main() {
