@@ -135,7 +135,7 @@ type sample struct {
 	Trace     string   `json:"trace_id"`
 	Inherited bool     `json:"inherited"`
 	Frames    []string `json:"stack"`
-	Ended     string   `json:"ended_span"` // no sample: a span's end
+	Ended     *string  `json:"ended_span"` // no sample: a span's end
 
 	stack []location // leaf first, without runtime.goexit
 }
@@ -162,7 +162,7 @@ func readSamples(r io.Reader, t *truth) ([]sample, error) {
 		if err := json.Unmarshal(line, &s); err != nil {
 			return err
 		}
-		if s.Pid != t.Pid || s.Ended != "" {
+		if s.Pid != t.Pid || s.Ended != nil {
 			return nil
 		}
 		if s.Time > t.Wall/2 {

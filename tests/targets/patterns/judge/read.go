@@ -128,7 +128,7 @@ type sample struct {
 	Span  string   `json:"span_id"`
 	Trace string   `json:"trace_id"`
 	Stack []string `json:"stack"`
-	Ended string   `json:"ended_span"` // no sample: a span's end
+	Ended *string  `json:"ended_span"` // no sample: a span's end
 }
 
 func (s *sample) tag() tag {
@@ -149,7 +149,7 @@ func readSamples(r io.Reader) ([]sample, error) {
 	var samples []sample
 	err := eachLine(r, func(line []byte) error {
 		var s sample
-		if err := json.Unmarshal(line, &s); err != nil || s.Ended != "" {
+		if err := json.Unmarshal(line, &s); err != nil || s.Ended != nil {
 			return err
 		}
 		samples = append(samples, s)
