@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # An SDK that starts its spans another way: the first start point is there and never hit. That is
 # found out, told once, and the next one is taken.
+# Tier: full
 # Time limit: 200
 #
 #   tests/e2e/misplaced.sh BUILD_DIR

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What users of other profilers and tracers have reported, each as a small case of its own: a line
 # "report N (source): passed or failed: figure". The numbers count the reports that were collected.
+# Tier: full
 # Time limit: 240
 #
 #   tests/e2e/reports.sh BUILD_DIR

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Several tools probe one process at once, begin and end in any order, and one is killed: each of
 # them has the right span for every sample, and none takes another's probes away.
+# Tier: full
 # Time limit: 150
 #
 #   tests/e2e/together.sh BUILD_DIR

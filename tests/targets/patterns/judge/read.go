@@ -121,14 +121,15 @@ func readTruth(r io.Reader) (*truth, error) {
 
 // sample is one line of the samples file.
 type sample struct {
-	Time  int64    `json:"time_ns"`
-	Pid   int      `json:"pid"`
-	Tid   int32    `json:"tid"`
-	Goid  uint64   `json:"goid"`
-	Span  string   `json:"span_id"`
-	Trace string   `json:"trace_id"`
-	Stack []string `json:"stack"`
-	Ended *string  `json:"ended_span"` // no sample: a span's end
+	Time   int64    `json:"time_ns"`
+	Pid    int      `json:"pid"`
+	Tid    int32    `json:"tid"`
+	Goid   uint64   `json:"goid"`
+	Span   string   `json:"span_id"`
+	Trace  string   `json:"trace_id"`
+	Stack  []string `json:"stack"`
+	Source string   `json:"source"`
+	Ended  *string  `json:"ended_span"` // no sample: a span's end
 }
 
 func (s *sample) tag() tag {
