@@ -29,7 +29,11 @@ struct told {
 };
 
 struct span_sweep {
-	struct told *told, *telling; /* by the last sweep, all that were stored then; by this one */
+	/*
+	 * Of the last sweep, all that were stored then; of the one before, for an end may be told
+	 * by the kernel side between reading its records and the sweep; and of this one.
+	 */
+	struct told *last, *before, *telling;
 	struct capture_stored_span *spans;
 	size_t count;
 	uint8_t *bytes;		/* BATCH spans */
@@ -46,11 +50,12 @@ int span_sweep_open(struct span_sweep **out)
 	if (!s)
 		return -ENOMEM;
 	/* What is not needed of these is never touched. */
-	s->told = calloc(1, sizeof(*s->told));
+	s->last = calloc(1, sizeof(*s->last));
+	s->before = calloc(1, sizeof(*s->before));
 	s->telling = calloc(1, sizeof(*s->telling));
 	s->spans = malloc(SPANS_MAX * sizeof(*s->spans));
 	s->bytes = malloc((size_t)BATCH * SPAN_BYTES_MAX);
-	if (s->told && s->telling && s->spans && s->bytes)
+	if (s->last && s->before && s->telling && s->spans && s->bytes)
 		return 0;
 	span_sweep_close(s);
 	*out = NULL;
@@ -64,7 +69,8 @@ void span_sweep_close(struct span_sweep *s)
 	free(s->bytes);
 	free(s->spans);
 	free(s->telling);
-	free(s->told);
+	free(s->before);
+	free(s->last);
 	free(s);
 }
 
@@ -80,12 +86,17 @@ static int by_id(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
+static bool is_among(const struct told *told, uint64_t id)
+{
+	return bsearch(&id, told->ids, told->count, sizeof(id), by_id);
+}
+
 bool span_sweep_has_told(const struct span_sweep *s, const uint8_t span_id[8])
 {
 	uint64_t id;
 
 	memcpy(&id, span_id, sizeof(id));
-	return bsearch(&id, s->told->ids, s->told->count, sizeof(id), by_id);
+	return is_among(s->last, id) || is_among(s->before, id);
 }
 
 static void keep(void *context, const struct capture_stored_span *span)
@@ -162,11 +173,12 @@ static void look_at_batch(struct span_sweep *s, struct target *target, struct pi
 /* What was told in this sweep, or before and is still stored, is what is remembered. */
 static void remember(struct span_sweep *s)
 {
-	struct told *last = s->told;
+	struct told *oldest = s->before;
 
 	qsort(s->telling->ids, s->telling->count, sizeof(*s->telling->ids), by_id);
-	s->told = s->telling;
-	s->telling = last;
+	s->before = s->last;
+	s->last = s->telling;
+	s->telling = oldest;
 	s->telling->count = 0;
 }
 

@@ -12,15 +12,9 @@
 
 #include "gobinary/gobinary.h"
 #include "unwind/frame_rule.h"
+#include "unwind/stack_words.h"
 
 #define INJECTED_AHEAD_MAX 8 /* frames of the runtime above an injected call */
-
-/* Copied stack words and where they lie in the target. */
-struct window {
-	uint64_t address;
-	const __u64 *words;
-	size_t count;
-};
 
 /* Where a walk stands, and what was captured for it. */
 struct cursor {
@@ -29,7 +23,7 @@ struct cursor {
 	bool hide_first;  /* the first frame stands for a stack switch: a helper of the runtime */
 	bool interrupted; /* a signal handler's: the registers it interrupted are known */
 	size_t depth;	  /* frames stepped over by pcsp */
-	struct window window;
+	struct stack_words window;
 	const __u64 *chain; /* return addresses along frame pointers from fp */
 	size_t chain_count;
 };
@@ -135,16 +129,6 @@ static enum walk_end follow_chain(struct walker *w, const __u64 *chain, size_t c
 	return without_end(w, WALK_LOST);
 }
 
-static bool read_word(const struct window *window, uint64_t address, uint64_t *word)
-{
-	uint64_t offset = address - window->address;
-
-	if (address < window->address || offset % 8 || offset / 8 >= window->count)
-		return false;
-	*word = window->words[offset / 8];
-	return true;
-}
-
 /* Code that is not Go's: its caller is only known by the chain, and only if it kept the frame. */
 static enum walk_end walk_foreign(struct walker *w, const struct cursor *c)
 {
@@ -198,7 +182,7 @@ static bool skip_injected(struct walker *w, struct cursor *c, enum walk_end *end
 
 	if (!bytes)
 		return true;
-	if (!read_word(&c->window, c->sp, &c->lr)) {
+	if (!stack_words_get(&c->window, c->sp, &c->lr)) {
 		*end = without_end(w, WALK_LOST);
 		return false;
 	}
@@ -217,13 +201,13 @@ static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint3
 	frame_rule_get(c->sp, size, &rule);
 	keeps_record = rule.frame_record && c->fp == rule.frame_record;
 	if (keeps_record && (!(injected || injected_ahead(w, c)) || !c->chain_count ||
-			     !read_word(&c->window, rule.frame_record, &caller_fp))) {
+			     !stack_words_get(&c->window, rule.frame_record, &caller_fp))) {
 		*end = follow_chain(w, c->chain, c->chain_count);
 		return false;
 	}
 	if (rule.in_link_register && (c->exact || (c->depth == 0 && c->lr))) {
 		c->pc = c->lr;
-	} else if (!read_word(&c->window, rule.return_slot, &c->pc)) {
+	} else if (!stack_words_get(&c->window, rule.return_slot, &c->pc)) {
 		/* Without the word a leaf's caller is missing; further up, nothing fits. */
 		*end = c->depth ? without_end(w, WALK_LOST)
 				: follow_chain(w, c->chain, c->chain_count);
