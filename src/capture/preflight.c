@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define BTF_FILE "/sys/kernel/btf/vmlinux"
+#define DESCRIPTORS_LEAST 64 /* maps, programs, probes, a clock a CPU, files */
+#define BTF_FILE	  "/sys/kernel/btf/vmlinux"
 
 struct needed_capability {
 	unsigned number;
@@ -76,9 +78,25 @@ static int check_btf(char *why, size_t why_size)
 	return -ENOTSUP;
 }
 
+/* With too few, libbpf takes one that it cannot open for something that the kernel cannot do. */
+static int check_descriptors(char *why, size_t why_size)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= DESCRIPTORS_LEAST)
+		return 0;
+	snprintf(why, why_size,
+		 "too many open files: raise the limit (ulimit -n) to %d, better to 1024",
+		 DESCRIPTORS_LEAST);
+	return -EMFILE;
+}
+
 int preflight_check(char *why, size_t why_size)
 {
-	int error = check_kernel(why, why_size);
+	int error = check_descriptors(why, why_size);
+
+	if (!error)
+		error = check_kernel(why, why_size);
 
 	if (!error)
 		error = check_capabilities(why, why_size);
