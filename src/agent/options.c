@@ -46,7 +46,9 @@ static const struct argp_option profile_options[] = {
 	{"duration", 'd', "SECONDS", 0, "stop after so long (default: Ctrl-C)", 0},
 	{"frequency", 'F', "HZ", 0, "samples per second and CPU (99; without a selector 19)", 0},
 	{"output", 'o', "FILE", 0,
-	 "write .pb.gz (pprof), .folded, .otlp or .jsonl (every sample); several allowed", 0},
+	 "write .pb.gz (pprof), .folded, .otlp or .jsonl (every sample and span end); several "
+	 "allowed",
+	 0},
 	{"otlp-endpoint", KEY_OTLP_ENDPOINT, "URL", 0, "send OTLP profiles there", 0},
 	{"window", KEY_WINDOW, "SECONDS", 0, "length of one OTLP profile (10)", 0},
 	{"kernel-stacks", KEY_KERNEL_STACKS, "on|off", 0, "record kernel frames (on)", 0},
