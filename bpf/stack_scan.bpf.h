@@ -18,7 +18,6 @@
 #define SECONDS_TO_2020 4260124800ull
 #define SECONDS_TO_2120 7415884800ull
 #define SPAN_NAME_BELOW 65536
-#define ARENA_BITS	36 /* the heap lies together: 64 GiB are taken for it */
 
 /* One scan on each CPU; only the sampler sees it. */
 struct scan {
@@ -55,7 +54,7 @@ static __always_inline bool is_itab(const struct target_itabs *itabs, __u64 word
 static __always_inline __u64 is_hit(__u64 word, __u64 g, __u64 sp, __u64 stack_bytes)
 {
 	__u64 above = word - sp, below = stack_bytes - 1 - above; /* negative: not in the stack */
-	__u64 wrong = (word ^ g) >> ARENA_BITS | (word & 7) | (~(above | below) >> 63);
+	__u64 wrong = (word ^ g) >> TARGET_ARENA_BITS | (word & 7) | (~(above | below) >> 63);
 
 	return (wrong - 1) >> 63;
 }

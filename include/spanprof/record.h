@@ -128,6 +128,13 @@ struct sample_record {
 	__u64 words[];
 };
 
+/* Words of stacks behind a record; the candidates follow them. */
+static inline __u64 sample_stack_words(const struct sample_record *sample)
+{
+	return (__u64)sample->chain_count + sample->curg_count + sample->kernel_count +
+	       sample->stack_count + sample->curg_stack_count;
+}
+
 #define RECORD_CANDIDATES_MAX	32
 #define RECORD_CANDIDATES_BYTES (RECORD_CANDIDATES_MAX * sizeof(struct span_candidate))
 

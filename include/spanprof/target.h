@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 #define TARGET_TOP_FRAMES    8
+#define TARGET_ARENA_BITS    36	  /* Go's heap lies together: 64 GiB are taken for it */
 #define TARGET_SPAN_WINDOW   256  /* bytes of a span's memory that are read at once */
 #define TARGET_SPAN_NO_FIELD 0xff /* place of a field that this SDK version does not have */
 

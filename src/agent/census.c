@@ -28,7 +28,6 @@
 #define WORDS_MAX	256   /* pointers of one stack that are followed */
 #define SPAN_BYTES_MAX	1024
 #define SPANS_MAX	16
-#define ARENA_BITS	36 /* the heap lies together: 64 GiB are taken for it */
 #define TIME_NS		300000000ull
 
 struct census {
@@ -52,7 +51,7 @@ static bool is_in_heap(void *context, uint64_t word)
 	const struct census *c = context;
 	uint64_t into_stack = word - c->stack.sp;
 
-	return !((word ^ c->g) >> ARENA_BITS) && !(word & 7) &&
+	return !((word ^ c->g) >> TARGET_ARENA_BITS) && !(word & 7) &&
 	       into_stack >= c->stack.count * sizeof(*c->words);
 }
 

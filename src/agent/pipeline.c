@@ -25,7 +25,6 @@
 #define WINDOW_SAMPLES_MAX 65536
 #define WINDOW_SPANS_MAX   65536
 #define WINDOW_STRINGS_MAX (16 << 20)
-#define ARENA_BITS	   36	       /* the heap lies together: 64 GiB are taken for it */
 #define NAME_LASTS_NS	   10000000ull /* no collection ends and gives memory away so soon */
 
 struct pipeline {
@@ -202,7 +201,7 @@ static bool believe_name(struct pipeline *p, const struct target *target,
 			 const struct span_end *end, uint64_t name_address, uint64_t span_address,
 			 uint64_t ago_ns)
 {
-	if (name_address && (name_address ^ span_address) >> ARENA_BITS)
+	if (name_address && (name_address ^ span_address) >> TARGET_ARENA_BITS)
 		return true;
 	if (ago_ns > NAME_LASTS_NS)
 		return name_trust_has(p->names, target->generation, end->name, end->name_size);

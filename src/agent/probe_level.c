@@ -13,12 +13,12 @@
 #define LOOK_LEAST_NS  200000000ull /* shorter ones say little: CPU time comes in ticks */
 #define CPU_LEAST_NS   20000000ull
 
-static double cost_at(const struct probe_costs *costs, const struct probe_counts *hits,
-		      enum probe_level level)
+static double cost_at(const struct capture_probe_costs *costs,
+		      const struct capture_process_counts *hits, enum probe_level level)
 {
-	double span = (double)hits->spans * (double)costs->span_ns;
-	double unsampled = (double)hits->unsampled * (double)costs->unsampled_ns;
-	double go = (double)hits->goes * (double)costs->go_ns;
+	double span = (double)hits->spans_started * (double)costs->span_ns;
+	double unsampled = (double)hits->spans_unsampled * (double)costs->unsampled_ns;
+	double go = (double)hits->go_statements * (double)costs->go_ns;
 
 	switch (level) {
 	case PROBES_ALL:
@@ -33,8 +33,8 @@ static double cost_at(const struct probe_costs *costs, const struct probe_counts
 	return 0;
 }
 
-static enum probe_level first_below(const struct probe_costs *costs,
-				    const struct probe_counts *hits, double limit_ns,
+static enum probe_level first_below(const struct capture_probe_costs *costs,
+				    const struct capture_process_counts *hits, double limit_ns,
 				    enum probe_level from)
 {
 	while (from < PROBES_NONE && cost_at(costs, hits, from) > limit_ns)
@@ -58,13 +58,13 @@ static void lengthen_dwell(struct probe_guard *g)
 		g->dwell_ns = DWELL_MOST_NS;
 }
 
-enum probe_level probe_guard_look(struct probe_guard *g, const struct probe_costs *costs,
-				  double share, const struct probe_counts *counts, uint64_t cpu_ns,
-				  uint64_t now_ns)
+enum probe_level probe_guard_look(struct probe_guard *g, const struct capture_probe_costs *costs,
+				  double share, const struct capture_process_counts *counts,
+				  uint64_t cpu_ns, uint64_t now_ns)
 {
-	struct probe_counts hits = {counts->spans - g->counts.spans,
-				    counts->unsampled - g->counts.unsampled,
-				    counts->goes - g->counts.goes};
+	struct capture_process_counts hits = {counts->spans_started - g->counts.spans_started,
+					      counts->spans_unsampled - g->counts.spans_unsampled,
+					      counts->go_statements - g->counts.go_statements};
 	uint64_t elapsed_ns = now_ns - g->looked_ns, used_ns = cpu_ns - g->cpu_ns;
 	bool first = !g->looked_ns;
 	double cost_ns, limit_ns;
@@ -84,7 +84,7 @@ enum probe_level probe_guard_look(struct probe_guard *g, const struct probe_cost
 	limit_ns = share * (double)used_ns;
 	if (g->level < PROBES_NONE) {
 		g->share = used_ns ? cost_ns / (double)used_ns : 0;
-		g->rate = hits.spans * 1000000000ull / elapsed_ns;
+		g->rate = hits.spans_started * 1000000000ull / elapsed_ns;
 	}
 	if (limit_ns < FLOOR_SHARE * (double)elapsed_ns)
 		limit_ns = FLOOR_SHARE * (double)elapsed_ns;

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture/capture.h"
+
 enum probe_level { /* each costs less than the one before */
 		   PROBES_ALL,
 		   PROBES_RECORDED, /* starts of recorded spans: none that are sampled out */
@@ -16,20 +18,10 @@ enum probe_level { /* each costs less than the one before */
 		   PROBES_NONE,
 };
 
-/* Of one process since its image was attached. */
-struct probe_counts {
-	uint64_t spans, unsampled, goes;
-};
-
-/* ns of CPU time, in the process, of one hit. */
-struct probe_costs {
-	uint64_t span_ns, unsampled_ns, go_ns;
-};
-
 /* What is remembered of one process between looks. All zero at its attach. */
 struct probe_guard {
 	enum probe_level level;
-	struct probe_counts counts;
+	struct capture_process_counts counts;
 	uint64_t cpu_ns, looked_ns, changed_ns;
 	uint64_t dwell_ns; /* the level stays at least so long; grows each time a try fails */
 	unsigned looks_over;
@@ -43,9 +35,9 @@ struct probe_guard {
  * may take, 0: as much as they want. To be asked about once a second; the counts and the CPU time
  * are totals.
  */
-enum probe_level probe_guard_look(struct probe_guard *g, const struct probe_costs *costs,
-				  double share, const struct probe_counts *counts, uint64_t cpu_ns,
-				  uint64_t now_ns);
+enum probe_level probe_guard_look(struct probe_guard *g, const struct capture_probe_costs *costs,
+				  double share, const struct capture_process_counts *counts,
+				  uint64_t cpu_ns, uint64_t now_ns);
 const char *probe_level_words(enum probe_level level);
 
 #endif

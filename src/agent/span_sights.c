@@ -105,6 +105,14 @@ static enum span_answer of_labels(const struct sample_record *sample, struct sam
 	return SPAN_ANSWER_SPAN;
 }
 
+static void set_ids(struct span_sight *sight, const uint8_t trace_id[16], const uint8_t span_id[8],
+		    uint8_t trace_flags)
+{
+	memcpy(sight->trace_id, trace_id, sizeof(sight->trace_id));
+	memcpy(sight->span_id, span_id, sizeof(sight->span_id));
+	sight->sampled = trace_flags & TRACE_FLAG_SAMPLED;
+}
+
 /* Sample times are of the monotonic clock, span times of the wall clock. */
 static bool was_open_at(const struct span_memory *span, uint64_t monotonic_ns)
 {
@@ -127,9 +135,7 @@ static enum span_answer settle(const struct target *target, const struct sample_
 	if (memcmp(span.span_id, sample->span.span_id, sizeof(span.span_id)) ||
 	    !was_open_at(&span, sample->time_ns))
 		return SPAN_ANSWER_NONE;
-	memcpy(out->sight.trace_id, span.trace_id, sizeof(out->sight.trace_id));
-	memcpy(out->sight.span_id, span.span_id, sizeof(out->sight.span_id));
-	out->sight.sampled = span.trace_flags & TRACE_FLAG_SAMPLED;
+	set_ids(&out->sight, span.trace_id, span.span_id, span.trace_flags);
 	out->sight.name_size = span_memory_read_name(target->process, &span, out->name);
 	return SPAN_ANSWER_SPAN;
 }
@@ -137,8 +143,7 @@ static enum span_answer settle(const struct target *target, const struct sample_
 /* Behind the words of the stacks; NULL: none, or the record is cut. */
 static const struct span_candidate *candidates_of(const struct sample_record *sample)
 {
-	size_t words = (size_t)sample->chain_count + sample->curg_count + sample->kernel_count +
-		       sample->stack_count + sample->curg_stack_count;
+	size_t words = sample_stack_words(sample);
 	size_t bytes = sizeof(*sample) + words * sizeof(*sample->words) +
 		       sample->candidate_count * sizeof(struct span_candidate);
 
@@ -230,9 +235,7 @@ static enum span_answer of_candidates(const struct target *target,
 	out->address = c->address;
 	out->direct = c->direct;
 	out->start_wall_ns = start_of(c);
-	memcpy(out->sight.trace_id, c->trace_id, sizeof(out->sight.trace_id));
-	memcpy(out->sight.span_id, c->span_id, sizeof(out->sight.span_id));
-	out->sight.sampled = c->trace_flags & TRACE_FLAG_SAMPLED;
+	set_ids(&out->sight, c->trace_id, c->span_id, c->trace_flags);
 	out->sight.name_size = read_name(target, c->name_address, c->name_size, NULL, 0, out->name);
 	return SPAN_ANSWER_SPAN;
 }
@@ -247,9 +250,7 @@ static enum span_answer of_record(const struct target *target, const struct samp
 		return of_labels(sample, out);
 	out->sight.name_size = read_name(target, span->name_address, span->name_size, span->name,
 					 span->name_copied, out->name);
-	out->sight.sampled = span->trace_flags & TRACE_FLAG_SAMPLED;
-	memcpy(out->sight.trace_id, span->trace_id, sizeof(out->sight.trace_id));
-	memcpy(out->sight.span_id, span->span_id, sizeof(out->sight.span_id));
+	set_ids(&out->sight, span->trace_id, span->span_id, span->trace_flags);
 	return has_id(out->sight.span_id) ? SPAN_ANSWER_SPAN : SPAN_ANSWER_NONE;
 }
 

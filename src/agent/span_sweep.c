@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans by process, read some hundred a call; what was told is remembered in a table of fixed size.
+/* Spans by process, read some hundred a call; an end is remembered as long as the span is stored.
  */
 #include "agent/span_sweep.h"
 
@@ -16,8 +16,7 @@
 #include "process/remote_pieces.h"
 #include "process/span_memory.h"
 
-#define SPANS_MAX      8192  /* of one sweep; what goes beyond is left to the next */
-#define TOLD_MAX       16384 /* a power of two; a collision forgets the older one */
+#define SPANS_MAX      8192 /* of one sweep; the ends of those beyond it are not told */
 #define BATCH	       128
 #define SPAN_BYTES_MAX 1024
 #define NAMES_MAX      64 /* of open spans, in one sweep */

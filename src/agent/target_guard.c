@@ -46,22 +46,23 @@ static void change_level(struct targets *t, struct target *target, enum probe_le
 	announce(t, target);
 }
 
-static void look(struct targets *t, struct target *target, const struct probe_costs *costs)
+static uint64_t count_hits(const struct capture_process_counts *counts)
 {
-	enum probe_level before = target->guard.level;
+	return counts->spans_started + counts->spans_unsampled + counts->go_statements;
+}
+
+static void look(struct targets *t, struct target *target, const struct capture_probe_costs *costs)
+{
+	struct probe_guard *guard = &target->guard;
+	enum probe_level before = guard->level;
 	struct capture_process_counts counts;
-	struct probe_counts hits;
 
 	if (!capture_get_counts(t->config.capture, target->pid, target->generation, &counts))
 		return;
-	hits = (struct probe_counts){counts.spans_started, counts.spans_unsampled,
-				     counts.go_statements};
-	if (before == PROBES_ALL && target->guard.looked_ns &&
-	    hits.spans + hits.unsampled + hits.goes - target->guard.counts.spans -
-			    target->guard.counts.unsampled - target->guard.counts.goes <
-		    HITS_OF_NO_MATTER)
+	if (before == PROBES_ALL && guard->looked_ns &&
+	    count_hits(&counts) - count_hits(&guard->counts) < HITS_OF_NO_MATTER)
 		return;
-	if (probe_guard_look(&target->guard, costs, t->config.options->probe_budget / 100, &hits,
+	if (probe_guard_look(guard, costs, t->config.options->probe_budget / 100, &counts,
 			     process_get_cpu_ns(target->process), clock_monotonic_ns()) != before)
 		change_level(t, target, before);
 }
@@ -92,25 +93,16 @@ static void check_start_point(struct targets *t, struct target *target, uint64_t
 	target_probes_renew(t, target, true);
 }
 
-static bool get_costs(struct targets *t, struct probe_costs *costs)
-{
-	struct capture_probe_costs measured;
-
-	if (!capture_get_probe_costs(t->config.capture, &measured))
-		return false;
-	*costs = (struct probe_costs){measured.span_ns, measured.unsampled_ns, measured.go_ns};
-	return true;
-}
-
 void targets_guard(struct targets *t, uint64_t now_ns)
 {
-	struct probe_costs costs;
+	struct capture_probe_costs costs;
+	bool known = capture_get_probe_costs(t->config.capture, &costs);
 
 	for (struct entry *e = t->entries; e; e = e->hh.next) {
 		if (!e->target.generation)
 			continue;
 		check_start_point(t, &e->target, now_ns);
-		if (e->target.spans_seen && get_costs(t, &costs))
+		if (known && e->target.spans_seen)
 			look(t, &e->target, &costs);
 	}
 }

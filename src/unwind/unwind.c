@@ -281,10 +281,9 @@ struct layout {
 static bool lay_out(const struct sample_record *sample, struct layout *out)
 {
 	size_t words = ((size_t)sample->header.size_bytes - sizeof(*sample)) / 8;
-	size_t used = (size_t)sample->chain_count + sample->curg_count + sample->kernel_count +
-		      sample->stack_count + sample->curg_stack_count;
+	size_t used = sample_stack_words(sample) +
+		      sample->candidate_count * (sizeof(struct span_candidate) / 8);
 
-	used += sample->candidate_count * (sizeof(struct span_candidate) / 8);
 	if (sample->header.size_bytes < sizeof(*sample) || used > words)
 		return false;
 	out->chain = sample->words;

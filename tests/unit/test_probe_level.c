@@ -13,20 +13,21 @@
 #define SHARE  0.02
 
 /* 1 % of a CPU: 10,000 spans, 20,000 sampled out or 5,000 `go` statements in a second. */
-static const struct probe_costs costs = {.span_ns = 1000, .unsampled_ns = 500, .go_ns = 2000};
+static const struct capture_probe_costs costs = {
+	.span_ns = 1000, .unsampled_ns = 500, .go_ns = 2000};
 
 struct scene {
 	struct probe_guard guard;
-	struct probe_counts counts;
+	struct capture_process_counts counts;
 	uint64_t cpu_ns, now_ns;
 };
 
 /* A second in which a process that uses one CPU did so much. */
 static enum probe_level pass(struct scene *s, uint64_t spans, uint64_t unsampled, uint64_t goes)
 {
-	s->counts.spans += spans;
-	s->counts.unsampled += unsampled;
-	s->counts.goes += goes;
+	s->counts.spans_started += spans;
+	s->counts.spans_unsampled += unsampled;
+	s->counts.go_statements += goes;
 	s->cpu_ns += SECOND;
 	s->now_ns += SECOND;
 	return probe_guard_look(&s->guard, &costs, SHARE, &s->counts, s->cpu_ns, s->now_ns);
@@ -107,21 +108,21 @@ static void test_nothing_to_judge(void **state)
 {
 	struct scene s = begin();
 
-	s.counts.spans += 1000000;
+	s.counts.spans_started += 1000000;
 	assert_int_equal(probe_guard_look(&s.guard, &costs, 0, &s.counts, s.cpu_ns + SECOND,
 					  s.now_ns + SECOND),
 			 PROBES_ALL);
 	s = begin();
-	s.counts.spans += 1000000;
+	s.counts.spans_started += 1000000;
 	assert_int_equal(probe_guard_look(&s.guard, &costs, SHARE, &s.counts, s.cpu_ns + 10000000,
 					  s.now_ns + SECOND),
 			 PROBES_ALL);
 	s = begin();
-	s.counts.spans += 1000000;
+	s.counts.spans_started += 1000000;
 	assert_int_equal(probe_guard_look(&s.guard, &costs, SHARE, &s.counts, s.cpu_ns + SECOND,
 					  s.now_ns + 100000000),
 			 PROBES_ALL);
-	assert_int_equal(s.guard.counts.spans, 0); /* still to be judged */
+	assert_int_equal(s.guard.counts.spans_started, 0); /* still to be judged */
 }
 
 int main(void)
