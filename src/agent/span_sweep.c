@@ -16,7 +16,7 @@
 #include "process/remote_pieces.h"
 #include "process/span_memory.h"
 
-#define SPANS_MAX      8192 /* of one sweep; the ends of those beyond it are not told */
+#define SPANS_MAX      65536 /* of one sweep; the ends of those beyond it are not told */
 #define BATCH	       128
 #define SPAN_BYTES_MAX 1024
 #define NAMES_MAX      64 /* of open spans, in one sweep */

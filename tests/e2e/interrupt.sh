@@ -28,6 +28,12 @@ nothing_stays()
 	[ -z "$(stray_programs)" ] && [ "$(text_differences "$target")" = 0 ]
 }
 
+# Offset in the text, byte in memory, byte in the file, as cmp tells them of text_differences.
+changed_bytes()
+{
+	cmp -l "$work/text.memory" "$work/text.file" 2>/dev/null | head -n 3 | xargs
+}
+
 # What the target has done so far, in ticks of CPU.
 ticks()
 {
@@ -80,7 +86,7 @@ once()
 	esac
 	awk -v took="$took" 'BEGIN { exit !(took < 3) }' || fail "takes $took s"
 	within 3 nothing_stays || fail "programs: $(stray_programs | xargs)," \
-		"bytes changed: $(text_differences "$target")"
+		"bytes changed: $(text_differences "$target"): $(changed_bytes)"
 	kill -0 "$target" || fail 'the target is gone'
 	before=$(ticks "$target")
 	within 5 works_on || fail 'the target stands still'

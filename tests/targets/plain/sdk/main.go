@@ -44,12 +44,15 @@ func main() {
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	fmt.Printf("sdk: ready, pid %d, %s\n", os.Getpid(), *mode)
 	until := time.After(time.Duration(*seconds) * time.Second)
+	sometimes := time.NewTicker(20 * time.Millisecond)
 	for {
 		select {
 		case <-signals:
 			return
 		case <-until:
 			return
+		case <-sometimes.C: // as a server does: every place that is probed is gone through
+			go burn.Words(100)
 		default:
 			round(*mode)
 		}
