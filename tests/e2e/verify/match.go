@@ -166,7 +166,18 @@ func (t *tally) addBetween(known *truth, s *sample, list []slot, next int) {
 		return
 	}
 	t.stray++
-	t.blame(s, "between slots: a span that was not open there")
+	t.blame(s, "between slots: a span that was %s", absence(s, issued))
+}
+
+// absence says why a span is no right tag for a sample outside all slots.
+func absence(s *sample, issued span) string {
+	switch {
+	case s.Time < issued.Start[0]:
+		return fmt.Sprintf("started %d us later", (issued.Start[0]-s.Time)/1000)
+	case issued.End[1] != 0 && s.Time > issued.End[1]:
+		return fmt.Sprintf("ended %d us before", (s.Time-issued.End[1])/1000)
+	}
+	return fmt.Sprintf("open, but of thread %d and of no work beside it", issued.Tid)
 }
 
 // addIdle judges a sample of a thread on which no goroutine ran: it works for no span.
