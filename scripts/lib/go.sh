@@ -57,4 +57,21 @@ need_go()
 	PATH=$go_root/bin:$PATH
 	export PATH
 }
+
+# module_with_sdk SDK MINOR SOURCE DIR: a copy of a test program's module, without its judge, with
+# that OpenTelemetry SDK and "go MINOR" in its go.mod. Go to be used is the one of GOTOOLCHAIN.
+module_with_sdk()
+{
+	rm -rf "$4"
+	cp -R "$3" "$4"
+	(
+		cd "$4" || exit
+		rm -rf go.sum judge
+		printf '%s\n\ngo %s\n' "$(head -n 1 go.mod)" "$2" >go.mod.new
+		mv go.mod.new go.mod
+		go version && go get "go.opentelemetry.io/otel@v$1" \
+			"go.opentelemetry.io/otel/sdk@v$1" "go.opentelemetry.io/otel/trace@v$1" &&
+			go mod tidy
+	)
+}
 need_go

@@ -34,8 +34,8 @@ struct census {
 	const struct target *target;
 	const struct gobinary_info *info;
 	uint64_t now_ns;
-	uint64_t *words; /* of the stack at hand */
-	uint8_t *bytes;	 /* of what its pointers point to */
+	__u64 *words;	/* of the stack at hand */
+	uint8_t *bytes; /* of what its pointers point to */
 	/* Of the goroutine at hand: */
 	struct still_stack stack;
 	uint64_t g;
@@ -49,10 +49,10 @@ struct census {
 static bool is_in_heap(void *context, uint64_t word)
 {
 	const struct census *c = context;
-	uint64_t into_stack = word - c->stack.sp;
+	uint64_t into_stack = word - c->stack.words.address;
 
 	return !((word ^ c->g) >> TARGET_ARENA_BITS) && !(word & 7) &&
-	       into_stack >= c->stack.count * sizeof(*c->words);
+	       into_stack >= c->stack.words.count * sizeof(*c->words);
 }
 
 /*
@@ -61,10 +61,10 @@ static bool is_in_heap(void *context, uint64_t word)
  */
 static bool is_in_closure(const struct census *c, uint64_t address)
 {
-	size_t at = (size_t)(address - c->stack.sp) / sizeof(*c->words);
+	size_t at = (size_t)(address - c->stack.words.address) / sizeof(*c->words);
 	uint64_t code;
 
-	if (at < 2 || at >= c->stack.count || !c->info->itabs.span_count)
+	if (at < 2 || at >= c->stack.words.count || !c->info->itabs.span_count)
 		return false;
 	code = c->words[at - 2] - c->target->bias;
 	return c->words[at - 1] == c->info->itabs.span[0] + c->target->bias &&
@@ -175,7 +175,7 @@ static bool look_at(struct census *c, const struct goroutine_state *g)
 	bytes = bytes < STACK_BYTES_MAX ? bytes : STACK_BYTES_MAX;
 	if (process_read_memory(c->target->process, g->sp, c->words, bytes))
 		return false;
-	c->stack = (struct still_stack){g->pc, g->sp, c->words, bytes / sizeof(*c->words)};
+	c->stack = (struct still_stack){g->pc, {g->sp, c->words, bytes / sizeof(*c->words)}};
 	interrupted = live_stack_each(c->target->binary->go, c->target->bias, &c->stack, &query);
 	if (remote_pieces_read(c->target->process, c->pieces, c->count))
 		return false;

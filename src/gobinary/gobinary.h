@@ -72,7 +72,6 @@ struct go_itabs {
 	size_t span_count, context_count;
 	uint64_t span[GO_SPAN_ITABS_MAX];	/* of *recordingSpan, as any interface */
 	uint64_t context[GO_CONTEXT_ITABS_MAX]; /* of context's own types as context.Context */
-	uint64_t value_context;			/* of *context.valueCtx, which is among those */
 };
 
 struct gobinary_info {

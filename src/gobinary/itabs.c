@@ -2,9 +2,7 @@
 /* Interface tables as internal/abi/iface.go lays them out; see itabs.h. */
 #include "gobinary/itabs.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "gobinary/elf_image.h"
 #include "gobinary/moduledata.h"
@@ -26,23 +24,13 @@ struct search {
 	struct go_itabs *out;
 };
 
-static bool add(uint64_t *to, size_t *count, size_t max, uint64_t itab)
+static void add(uint64_t *to, size_t *count, size_t max, uint64_t itab)
 {
 	for (size_t i = 0; i < *count; i++)
 		if (to[i] == itab)
-			return true;
-	if (*count == max)
-		return false;
-	to[(*count)++] = itab;
-	return true;
-}
-
-static bool is_value_context(const struct search *s, uint64_t type)
-{
-	char name[32];
-
-	return !rtypes_get_name(s->image, s->module, type, name, sizeof(name)) &&
-	       !strcmp(name, "*context.valueCtx");
+			return;
+	if (*count < max)
+		to[(*count)++] = itab;
 }
 
 /* `*interface` is the table's, also when the table is none of those looked for. */
@@ -56,12 +44,9 @@ static int look(struct search *s, uint64_t itab, uint64_t *interface)
 	*interface = words[0];
 	if (s->span && words[1] == s->span)
 		add(s->out->span, &s->out->span_count, GO_SPAN_ITABS_MAX, itab);
-	if (!s->context || words[0] != s->context ||
-	    !rtypes_begins_with(s->image, s->module, words[1], "context", s->context))
-		return 0;
-	if (add(s->out->context, &s->out->context_count, GO_CONTEXT_ITABS_MAX, itab) &&
-	    is_value_context(s, words[1]))
-		s->out->value_context = itab;
+	if (s->context && words[0] == s->context &&
+	    rtypes_begins_with(s->image, s->module, words[1], "context", s->context))
+		add(s->out->context, &s->out->context_count, GO_CONTEXT_ITABS_MAX, itab);
 	return 0;
 }
 

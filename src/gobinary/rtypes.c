@@ -357,12 +357,3 @@ bool rtypes_begins_with(struct elf_image *image, const struct moduledata *module
 	}
 	return type == first;
 }
-
-int rtypes_get_name(struct elf_image *image, const struct moduledata *module, uint64_t type,
-		    char *to, size_t size)
-{
-	uint32_t name;
-	int err = read_u32(image, type + TYPE_STR, &name);
-
-	return err ? err : read_name(image, module->types + name, to, size);
-}

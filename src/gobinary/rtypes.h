@@ -47,8 +47,5 @@ int rtypes_find_nested(struct elf_image *image, uint64_t type, const char *outer
  */
 bool rtypes_begins_with(struct elf_image *image, const struct moduledata *module, uint64_t type,
 			const char *package, uint64_t first);
-/* The type's name as in rtype_query, behind a '*' also when it is no pointer. Negative errno. */
-int rtypes_get_name(struct elf_image *image, const struct moduledata *module, uint64_t type,
-		    char *to, size_t size);
 
 #endif

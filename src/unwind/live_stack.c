@@ -14,16 +14,6 @@ struct frame {
 	bool interrupted; /* pc is no return address: it executes next */
 };
 
-static bool word_at(const struct still_stack *stack, uint64_t address, uint64_t *word)
-{
-	uint64_t index = (address - stack->sp) / 8;
-
-	if (address < stack->sp || index >= stack->count)
-		return false;
-	*word = stack->words[index];
-	return true;
-}
-
 static bool measure(struct pclntab *table, uint64_t bias, const struct still_stack *stack,
 		    struct frame *frame)
 {
@@ -38,7 +28,7 @@ static bool measure(struct pclntab *table, uint64_t bias, const struct still_sta
 		return false;
 	frame_rule_get(frame->start, (uint32_t)delta, &rule);
 	frame->limit = rule.caller_sp;
-	return word_at(stack, rule.return_slot, &frame->return_address);
+	return stack_words_get(&stack->words, rule.return_slot, &frame->return_address);
 }
 
 /* The frame's own words, then the arguments it was called with: those lie with its caller's. */
@@ -47,7 +37,8 @@ static void take_frame(struct pclntab *table, uint64_t pc, const struct still_st
 {
 	uint64_t end = frame->limit + 8 * ARGUMENTS_MAX, word;
 
-	for (uint64_t at = frame->start; at < end && word_at(stack, at, &word); at += 8) {
+	for (uint64_t at = frame->start; at < end && stack_words_get(&stack->words, at, &word);
+	     at += 8) {
 		enum pointer_slot slot;
 
 		if (!query->is_wanted(query->context, word))
@@ -63,7 +54,7 @@ static void take_frame(struct pclntab *table, uint64_t pc, const struct still_st
 bool live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_stack *stack,
 		     const struct live_stack_query *query)
 {
-	struct frame frame = {.pc = stack->pc, .start = stack->sp};
+	struct frame frame = {.pc = stack->pc, .start = stack->words.address};
 	const struct gobinary_info *info = gobinary_get_info(binary);
 	struct pclntab *table = gobinary_get_pclntab(binary);
 	bool any_interrupted = false;

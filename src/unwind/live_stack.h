@@ -7,13 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unwind/stack_words.h"
+
 struct gobinary;
 
 /* A copy of a goroutine's stack from where it was left. */
 struct still_stack {
-	uint64_t pc, sp; /* of the innermost frame; pc is a return address */
-	const uint64_t *words;
-	size_t count;
+	uint64_t pc; /* a return address in the innermost frame's function */
+	struct stack_words words;
 };
 
 /* What is asked for, and who takes it. */

@@ -28,12 +28,14 @@ type bench struct {
 var parts = []struct {
 	name, title string
 	run         func(context.Context, *bench) error
+	byName      bool // only when it is named
 }{
-	{"span", "CPU per span and per go statement of the target", spanCost},
-	{"sample", "BPF time per sample", sampleCost},
-	{"agent", "CPU and memory of the agent", agentCost},
-	{"start", "start to first sample", startTime},
-	{"wire", "bytes per sample on the wire", wireBytes},
+	{"span", "CPU per span and per go statement of the target", spanCost, false},
+	{"sdks", "CPU per span, by SDK", sdkCosts, true},
+	{"sample", "BPF time per sample", sampleCost, false},
+	{"agent", "CPU and memory of the agent", agentCost, false},
+	{"start", "start to first sample", startTime, false},
+	{"wire", "bytes per sample on the wire", wireBytes, false},
 }
 
 func main() {
@@ -71,7 +73,7 @@ func (b *bench) main(names []string) error {
 	}
 	defer os.RemoveAll(b.work)
 	for _, part := range parts {
-		if len(names) > 0 && !chosen[part.name] {
+		if !chosen[part.name] && (part.byName || len(names) > 0) {
 			continue
 		}
 		delete(chosen, part.name)

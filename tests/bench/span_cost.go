@@ -5,7 +5,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"go/version"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -77,46 +81,102 @@ func (b *bench) spanRound(ctx context.Context, target *program, probes string) (
 	return
 }
 
-func spanCost(ctx context.Context, b *bench) error {
-	file := b.target("spancost")
-	probes, err := nullProbes(file, sdk+".(*tracer).Start", sdk+".(*recordingSpan).End",
-		"runtime.newproc1", "runtime.newproc.func1")
+// differences are what was measured round by round.
+type differences struct {
+	without [len(costNames)]figures // ns
+	added   [len(costNames)]figures // ns, by spanprof
+	null    [len(costNames)]figures // ns, by null probes
+	times   [len(costNames)]figures // what spanprof takes less
+}
+
+// spanCosts measures one build of spancost.
+func (b *bench) spanCosts(ctx context.Context, file string) (d differences, err error) {
+	end, err := endOfSpans(file)
 	if err != nil {
-		return err
+		return
+	}
+	probes, err := nullProbes(file, sdk+".(*tracer).Start", end, "runtime.newproc1",
+		"runtime.newproc.func1")
+	if err != nil {
+		return
 	}
 	target, err := launch(ctx, file, "-seconds", strconv.Itoa(b.rounds*60))
 	if err != nil {
-		return err
+		return
 	}
-	if _, err := target.find("ready"); err != nil {
-		return err
+	if _, err = target.find("ready"); err != nil {
+		return
 	}
-	var without, with, null, shares [3]figures
 	for range b.rounds {
 		w, o, n, err := b.spanRound(ctx, target, probes)
 		if err != nil {
-			return err
+			return d, err
 		}
 		for k := range w {
-			without[k] = append(without[k], w[k])
-			with[k] = append(with[k], o[k]-w[k])
-			null[k] = append(null[k], n[k]-w[k])
-			shares[k] = append(shares[k], (n[k]-w[k])/(o[k]-w[k]))
+			d.without[k] = append(d.without[k], w[k])
+			d.added[k] = append(d.added[k], o[k]-w[k])
+			d.null[k] = append(d.null[k], n[k]-w[k])
+			d.times[k] = append(d.times[k], (n[k]-w[k])/(o[k]-w[k]))
 		}
 	}
-	if _, err := target.stop(syscall.SIGTERM); err != nil {
+	_, err = target.stop(syscall.SIGTERM)
+	return
+}
+
+// endOfSpans is the function by which a program's spans end: SDKs before 1.3 have one type of them.
+func endOfSpans(file string) (string, error) {
+	for _, name := range []string{sdk + ".(*recordingSpan).End", sdk + ".(*span).End"} {
+		if _, err := address(file, name); err == nil {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("%s has no function that ends spans", file)
+}
+
+func spanCost(ctx context.Context, b *bench) error {
+	d, err := b.spanCosts(ctx, b.target("spancost"))
+	if err != nil {
 		return err
 	}
 	for k, name := range costNames {
-		row(name+", alone", "%s ns", without[k].words("%.0f"))
-		row("  added by spanprof", "%s ns", with[k].words("%.0f"))
-		row("  added by 2 null entry probes", "%s ns", null[k].words("%.0f"))
-		row("  times less", "%s", shares[k].words("%.1f"))
+		row(name+", alone", "%s ns", d.without[k].words("%.0f"))
+		row("  added by spanprof", "%s ns", d.added[k].words("%.0f"))
+		row("  added by 2 null entry probes", "%s ns", d.null[k].words("%.0f"))
+		row("  times less", "%s", d.times[k].words("%.1f"))
 	}
-	if times := shares[0].median(); times >= spanBudget {
+	if times := d.times[0].median(); times >= spanBudget {
 		row("", "a span: budget 1/%g: kept", spanBudget)
 	} else {
 		row("", "a span: budget 1/%g: MISSED", spanBudget)
+	}
+	return nil
+}
+
+// sdkCosts measures a span with each SDK that spancost was built with.
+func sdkCosts(ctx context.Context, b *bench) error {
+	files, err := filepath.Glob(b.target("sdk-*"))
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("no %s", b.target("sdk-*"))
+	}
+	release := func(file string) string { _, v, _ := strings.Cut(filepath.Base(file), "-"); return v }
+	slices.SortFunc(files, func(a, b string) int {
+		return version.Compare("go"+release(a), "go"+release(b))
+	})
+	row("", "alone, added by spanprof and by 2 null entry probes: ns")
+	for _, file := range files {
+		d, err := b.spanCosts(ctx, file)
+		if err != nil {
+			return fmt.Errorf("SDK %s: %w", release(file), err)
+		}
+		said := "kept"
+		if d.times[0].median() < spanBudget {
+			said = "MISSED"
+		}
+		row("SDK "+release(file), "%.0f, %s, %.0f: 1/%s, %s", d.without[0].median(),
+			d.added[0].words("%.0f"), d.null[0].median(), d.times[0].words("%.1f"), said)
 	}
 	return nil
 }

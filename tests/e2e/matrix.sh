@@ -84,18 +84,6 @@ flags_of()
 	esac
 }
 
-# get_module SDK: the truth program with that SDK in $work/module.
-get_module()
-{
-	rm -rf "$work/module"
-	cp -R tests/targets/truth "$work/module"
-	cd "$work/module"
-	rm go.sum
-	printf 'module spanprof.test/truth\n\ngo %s\n' "$minor" >go.mod
-	go version && go get "go.opentelemetry.io/otel@v$1" "go.opentelemetry.io/otel/sdk@v$1" \
-		"go.opentelemetry.io/otel/trace@v$1" && go mod tidy
-}
-
 # get_profile KIND: a CPU profile of this very program, kept from run to run: with the same profile
 # the build cache holds.
 get_profile()
@@ -144,7 +132,7 @@ try()
 	minor=${minor%/*}
 	go_version=$(release "$minor") || return 1
 	export GOTOOLCHAIN="go$go_version" GOFLAGS=
-	(get_module "$sdk") >"$work/build.log" 2>&1 || {
+	module_with_sdk "$sdk" "$minor" tests/targets/truth "$work/module" >"$work/build.log" 2>&1 || {
 		cat "$work/build.log" >&2
 		return 77
 	}

@@ -95,7 +95,7 @@ static void look_at_words(const struct sample_record *sample, const struct unwou
 {
 	size_t count = (sample->header.size_bytes - sizeof(*sample)) / 8;
 	struct words words = {.start = (const uint64_t *)sample->words, .count = count};
-	const struct still_stack stack = {sample->pc, sample->sp, words.start, count};
+	const struct still_stack stack = {sample->pc, {sample->sp, sample->words, count}};
 	const struct live_stack_query query = {&words, is_wanted, take};
 	struct live_words live;
 

@@ -70,7 +70,6 @@ static void check_program(const struct go_program *p, const struct gobinary_info
 	assert_int_equal(i->itabs.span[0], p->span_itab);
 	assert_int_equal(i->itabs.context_count, 1);
 	assert_int_equal(i->itabs.context[0], p->value_itab);
-	assert_int_equal(i->itabs.value_context, p->value_itab);
 	check_site(&i->probes[GO_PROBE_RUNTIME_TRACE], p->runtime_trace_site, true);
 	check_site(&i->probes[GO_PROBE_NEW_RECORDING], p->new_recording_site, true);
 	check_site(&i->probes[GO_PROBE_WITH_VALUE], p->with_value_site, false);
@@ -134,7 +133,6 @@ static void test_without_types(void **state)
 	assert_int_equal(o.info->unsampled_type, 0);
 	assert_int_equal(o.info->itabs.span_count, 0);
 	assert_int_equal(o.info->itabs.context_count, 0);
-	assert_int_equal(o.info->itabs.value_context, 0);
 	assert_int_equal(o.info->allgs, GO_PROGRAM_ALLGS);
 	assert_int_equal(o.info->span.source, GO_OFFSETS_NEWEST);
 	assert_int_equal(o.info->span.context, 192);

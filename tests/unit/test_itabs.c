@@ -82,12 +82,11 @@ static void find(struct scene *s, const struct moduledata *module, struct go_ita
 
 static void check_nothing(struct scene *s, const struct moduledata *module)
 {
-	struct go_itabs found = {.span_count = 1, .context_count = 1, .value_context = 1};
+	struct go_itabs found = {.span_count = 1, .context_count = 1};
 
 	find(s, module, &found);
 	assert_int_equal(found.span_count, 0);
 	assert_int_equal(found.context_count, 0);
-	assert_int_equal(found.value_context, 0);
 }
 
 static void check_kinds(bool pie)
@@ -116,7 +115,6 @@ static void check_kinds(bool pie)
 		assert_int_equal(found.context_count, 2);
 		assert_int_equal(found.context[0], cancel);
 		assert_int_equal(found.context[1], value);
-		assert_int_equal(found.value_context, value);
 	}
 }
 
@@ -185,8 +183,6 @@ static void test_caps(void **state)
 	assert_int_equal(found.span_count, GO_SPAN_ITABS_MAX);
 	assert_int_equal(found.span[0], first);
 	assert_int_equal(found.context_count, GO_CONTEXT_ITABS_MAX);
-	/* The value context named is among them. */
-	assert_int_equal(found.value_context, found.context[GO_CONTEXT_ITABS_MAX - 1]);
 }
 
 /* Counts and addresses that lie end the search; what was found before stays. */

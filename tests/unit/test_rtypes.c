@@ -165,7 +165,6 @@ static void test_interface(void **state)
 			{.name = "context.Context", .package = "context"},
 			{.name = "trace.Span", .package = SDK}};
 		uint64_t interface, structure;
-		char name[32];
 		struct opened o;
 
 		go_image_open(&m, pie);
@@ -179,12 +178,6 @@ static void test_interface(void **state)
 		assert_int_equal(q[0].type, interface);
 		assert_int_equal(q[1].type, structure);
 		assert_int_equal(q[2].type, 0);
-		assert_int_equal(rtypes_get_name(o.image, &o.module, interface, name, sizeof(name)),
-				 0);
-		assert_string_equal(name, "*context.Context");
-		assert_int_equal(rtypes_get_name(o.image, &o.module, interface, name, 16), -EINVAL);
-		assert_int_equal(rtypes_get_name(o.image, &o.module, 8, name, sizeof(name)),
-				 -ERANGE);
 		image_close(&o);
 	}
 }

@@ -2,4 +2,9 @@ module spanprof.test/verify
 
 go 1.26.0
 
-require github.com/google/pprof v0.0.0-20261105003125-4bf881d7fb0b
+require (
+	github.com/google/pprof v0.0.0-20261105003125-4bf881d7fb0b
+	spanprof.test/lines v0.0.0
+)
+
+replace spanprof.test/lines => ../../lines

@@ -4,14 +4,14 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"sort"
 	"strconv"
 	"strings"
+
+	"spanprof.test/lines"
 )
 
 // frame is a frame of the stack a kind of work must show (see truth's kinds.go).
@@ -69,24 +69,9 @@ func blank(id string) string {
 	return id
 }
 
-// eachLine calls f with every line of r that is not empty.
-func eachLine(r io.Reader, f func(line []byte) error) error {
-	in := bufio.NewScanner(r)
-	in.Buffer(make([]byte, 1<<20), 1<<24)
-	for number := 1; in.Scan(); number++ {
-		if len(in.Bytes()) == 0 {
-			continue
-		}
-		if err := f(in.Bytes()); err != nil {
-			return fmt.Errorf("line %d: %w", number, err)
-		}
-	}
-	return in.Err()
-}
-
 func readTruth(r io.Reader) (*truth, error) {
 	t := &truth{slots: make(map[int32][]slot), spans: make(map[string]span)}
-	err := eachLine(r, func(line []byte) error {
+	err := lines.Each(r, func(line []byte) error {
 		if t.Kinds == nil {
 			return json.Unmarshal(line, t)
 		}
@@ -157,7 +142,7 @@ func splitFrame(text string) location {
 // readSamples keeps the samples of one process, on the monotonic clock, in order of time.
 func readSamples(r io.Reader, t *truth) ([]sample, error) {
 	var samples []sample
-	err := eachLine(r, func(line []byte) error {
+	err := lines.Each(r, func(line []byte) error {
 		var s sample
 		if err := json.Unmarshal(line, &s); err != nil {
 			return err
@@ -180,19 +165,4 @@ func readSamples(r io.Reader, t *truth) ([]sample, error) {
 	})
 	sort.Slice(samples, func(i, j int) bool { return samples[i].Time < samples[j].Time })
 	return samples, err
-}
-
-// readFile opens path for one of the readers above.
-func readFile[T any](path string, read func(io.Reader) (T, error)) (T, error) {
-	var nothing T
-	file, err := os.Open(path)
-	if err != nil {
-		return nothing, err
-	}
-	defer file.Close()
-	result, err := read(file)
-	if err != nil {
-		return nothing, fmt.Errorf("%s: %w", path, err)
-	}
-	return result, nil
 }

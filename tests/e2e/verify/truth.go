@@ -10,6 +10,8 @@ import (
 	"math"
 	"sort"
 	"time"
+
+	"spanprof.test/lines"
 )
 
 type limits struct {
@@ -39,11 +41,11 @@ func verifyTruth(args []string) error {
 		return err
 	}
 	r.settle = settle.Nanoseconds()
-	known, err := readFile(*truthPath, readTruth)
+	known, err := lines.ReadFile(*truthPath, readTruth)
 	if err != nil {
 		return err
 	}
-	samples, err := readFile(*samplesPath, func(r io.Reader) ([]sample, error) {
+	samples, err := lines.ReadFile(*samplesPath, func(r io.Reader) ([]sample, error) {
 		return readSamples(r, known)
 	})
 	if err != nil {

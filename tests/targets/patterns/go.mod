@@ -27,4 +27,7 @@ require (
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
+	spanprof.test/lines v0.0.0
 )
+
+replace spanprof.test/lines => ../../lines

@@ -17,4 +17,7 @@ require (
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
+	spanprof.test/lines v0.0.0
 )
+
+replace spanprof.test/lines => ../../lines

@@ -12,12 +12,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
+
+	"spanprof.test/lines"
 )
 
 func main() {
 	var truths []*truth
 	flag.Func("truth", "what a program did", func(path string) error {
-		t, err := readFile(path, readTruth)
+		t, err := lines.ReadFile(path, readTruth)
 		truths = append(truths, t)
 		return err
 	})
@@ -27,7 +29,7 @@ func main() {
 	hertz := flag.Float64("freq", 397, "sampling frequency in Hz")
 	least := flag.Int("min-samples", 200, "least number of samples of a kind")
 	flag.Parse()
-	samples, err := readFile(*samplesPath, readSamples)
+	samples, err := lines.ReadFile(*samplesPath, readSamples)
 	exitOn(err)
 	failed := false
 	for _, t := range truths {
@@ -40,7 +42,7 @@ func main() {
 			v.checkNames(t, names)
 		}
 		if *linksPath != "" {
-			links, err := readFile(*linksPath, readLinks)
+			links, err := lines.ReadFile(*linksPath, readLinks)
 			exitOn(err)
 			v.checkLinks(t, links)
 		}

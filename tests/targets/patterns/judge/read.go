@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"spanprof.test/lines"
 )
 
 type kind struct {
@@ -72,21 +73,9 @@ func (t tag) accepts(got tag) bool {
 	return t == got || t.Span != "" && t.Trace == "" && t.Span == got.Span
 }
 
-// eachLine calls f with every line of r.
-func eachLine(r io.Reader, f func(line []byte) error) error {
-	in := bufio.NewScanner(r)
-	in.Buffer(make([]byte, 1<<20), 1<<24)
-	for number := 1; in.Scan(); number++ {
-		if err := f(in.Bytes()); err != nil {
-			return fmt.Errorf("line %d: %w", number, err)
-		}
-	}
-	return in.Err()
-}
-
 func readTruth(r io.Reader) (*truth, error) {
 	t := &truth{slots: map[int32][]slot{}, spans: map[string]span{}, right: map[string]bool{}}
-	err := eachLine(r, func(line []byte) error {
+	err := lines.Each(r, func(line []byte) error {
 		if t.Kinds == nil {
 			return json.Unmarshal(line, t)
 		}
@@ -148,7 +137,7 @@ func (s *sample) leaf() string {
 
 func readSamples(r io.Reader) ([]sample, error) {
 	var samples []sample
-	err := eachLine(r, func(line []byte) error {
+	err := lines.Each(r, func(line []byte) error {
 		var s sample
 		if err := json.Unmarshal(line, &s); err != nil || s.Ended != nil {
 			return err
@@ -162,7 +151,7 @@ func readSamples(r io.Reader) ([]sample, error) {
 // readLinks gives the span IDs that were linked.
 func readLinks(r io.Reader) (map[string]bool, error) {
 	links := map[string]bool{}
-	err := eachLine(r, func(line []byte) error {
+	err := lines.Each(r, func(line []byte) error {
 		if words := strings.Fields(string(line)); len(words) == 4 && words[0] == "link" {
 			links[words[2]] = true
 		}
@@ -189,19 +178,4 @@ func readNames(path string) (map[string]string, error) {
 		}
 	}
 	return names, nil
-}
-
-// readFile opens path for one of the readers above.
-func readFile[T any](path string, read func(io.Reader) (T, error)) (T, error) {
-	var nothing T
-	file, err := os.Open(path)
-	if err != nil {
-		return nothing, err
-	}
-	defer file.Close()
-	result, err := read(file)
-	if err != nil {
-		return nothing, fmt.Errorf("%s: %w", path, err)
-	}
-	return result, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // Worker 1 has a request on thread 7 with 4 children and a leaf, worker 2 a lone leaf on thread 9;
 // the crowd is there from 100 to 200.
-const lines = `{"pid":5,"monotonic_ns":0,"wall_ns":1000,"crowd":[100,200],"of":3}
+const truthLines = `{"pid":5,"monotonic_ns":0,"wall_ns":1000,"crowd":[100,200],"of":3}
 {"worker":1,"request":9,"children":4,"tid":7,"at":[10,20,30,40,42,48,50,55,60,70]}
 {"worker":2,"request":1,"lone":true,"tid":9,"at":[10,20,20,20,20,50,50,50,60,70]}
 `
@@ -62,7 +62,7 @@ func TestJudge(t *testing.T) {
 		"crowd, gone":      {tagged(200, 8, crowd), false, elsewhere},
 		"crowd, too many":  {tagged(150, 8, noCrowd), false, elsewhere},
 	}
-	known, err := readTruth(strings.NewReader(lines))
+	known, err := readTruth(strings.NewReader(truthLines))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestJudge(t *testing.T) {
 }
 
 func TestStretches(t *testing.T) {
-	known, err := readTruth(strings.NewReader(lines))
+	known, err := readTruth(strings.NewReader(truthLines))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestStretches(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	known, err := readTruth(strings.NewReader(lines))
+	known, err := readTruth(strings.NewReader(truthLines))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"spanprof.test/lines"
 )
 
 // stretch is a part of the run, up to the next one.
@@ -35,9 +37,9 @@ func main() {
 		return err
 	})
 	flag.Parse()
-	known, err := readFile(*truthPath, readTruth)
+	known, err := lines.ReadFile(*truthPath, readTruth)
 	exitOn(err)
-	is, err := readFile(*samplesPath, func(r io.Reader) (told, error) {
+	is, err := lines.ReadFile(*samplesPath, func(r io.Reader) (told, error) {
 		return readTold(r, known.Pid)
 	})
 	exitOn(err)

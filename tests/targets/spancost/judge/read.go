@@ -3,16 +3,15 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"sort"
 
 	"go.opentelemetry.io/otel/trace"
 	"spanprof.test/spancost/serial"
+
+	"spanprof.test/lines"
 )
 
 // The moments of a request: see moment in ../load.go.
@@ -77,21 +76,9 @@ func (s *sample) serial() (serial.Serial, bool) {
 	return is, is.TraceID().String() == s.Trace
 }
 
-// eachLine calls f with every line of r.
-func eachLine(r io.Reader, f func(line []byte) error) error {
-	in := bufio.NewScanner(r)
-	in.Buffer(make([]byte, 1<<20), 1<<24)
-	for number := 1; in.Scan(); number++ {
-		if err := f(in.Bytes()); err != nil {
-			return fmt.Errorf("line %d: %w", number, err)
-		}
-	}
-	return in.Err()
-}
-
 func readTruth(r io.Reader) (*truth, error) {
 	t := &truth{byThread: map[int][]request{}, byID: map[identity]request{}}
-	err := eachLine(r, func(line []byte) error {
+	err := lines.Each(r, func(line []byte) error {
 		if t.Pid == 0 {
 			return json.Unmarshal(line, t)
 		}
@@ -120,7 +107,7 @@ type told struct {
 
 func readTold(r io.Reader, pid int) (told, error) {
 	t := told{ends: map[string]int{}}
-	err := eachLine(r, func(line []byte) error {
+	err := lines.Each(r, func(line []byte) error {
 		var s sample
 		if err := json.Unmarshal(line, &s); err != nil {
 			return err
@@ -135,19 +122,4 @@ func readTold(r io.Reader, pid int) (told, error) {
 		return nil
 	})
 	return t, err
-}
-
-// readFile opens path for one of the readers above.
-func readFile[T any](path string, read func(io.Reader) (T, error)) (T, error) {
-	var nothing T
-	file, err := os.Open(path)
-	if err != nil {
-		return nothing, err
-	}
-	defer file.Close()
-	result, err := read(file)
-	if err != nil {
-		return nothing, fmt.Errorf("%s: %w", path, err)
-	}
-	return result, nil
 }

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"spanprof.test/lines"
 )
 
 // limits say how much may be missing; nothing told may be untrue.
@@ -38,13 +40,13 @@ func main() {
 	flag.IntVar(&l.overall, "least-spans", 10000, "least number of spans")
 	flag.IntVar(&l.shown, "show", 10, "describe so many that are not true")
 	flag.Parse()
-	service, err := readFile(*logPath, readLog)
+	service, err := lines.ReadFile(*logPath, readLog)
 	exitOn(err)
-	told, err := readFile(*samplesPath, func(r io.Reader) ([]told, error) {
+	told, err := lines.ReadFile(*samplesPath, func(r io.Reader) ([]told, error) {
 		return readTold(r, service.Pid)
 	})
 	exitOn(err)
-	said, err := readFile(*verbosePath, readVerbose)
+	said, err := lines.ReadFile(*verbosePath, readVerbose)
 	exitOn(err)
 	if !judge(service, told, said, l, os.Stdout) {
 		os.Exit(1)

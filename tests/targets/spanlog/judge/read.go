@@ -3,14 +3,13 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strconv"
+
+	"spanprof.test/lines"
 )
 
 type phase struct {
@@ -59,21 +58,9 @@ type told struct {
 	Parent   string `json:"parent_id"`
 }
 
-// eachLine calls f with every line of r.
-func eachLine(r io.Reader, f func(line []byte) error) error {
-	in := bufio.NewScanner(r)
-	in.Buffer(make([]byte, 1<<20), 1<<24)
-	for number := 1; in.Scan(); number++ {
-		if err := f(in.Bytes()); err != nil {
-			return fmt.Errorf("line %d: %w", number, err)
-		}
-	}
-	return in.Err()
-}
-
 func readLog(r io.Reader) (*serviceLog, error) {
 	l := &serviceLog{spans: map[identity]ended{}}
-	err := eachLine(r, func(line []byte) error {
+	err := lines.Each(r, func(line []byte) error {
 		if l.Phases == nil {
 			return json.Unmarshal(line, l)
 		}
@@ -96,7 +83,7 @@ func readLog(r io.Reader) (*serviceLog, error) {
 // readTold keeps the ends that were told of one process. Samples are no ends.
 func readTold(r io.Reader, pid int) ([]told, error) {
 	var all []told
-	err := eachLine(r, func(line []byte) error {
+	err := lines.Each(r, func(line []byte) error {
 		var is struct {
 			End *string `json:"ended_span"`
 		}
@@ -127,7 +114,7 @@ var counterLine = regexp.MustCompile(`^spanprof: warning: (.*): (\d+) times$`)
 
 func readVerbose(r io.Reader) (*verbose, error) {
 	v, found := &verbose{counters: map[string]int{}}, false
-	err := eachLine(r, func(line []byte) error {
+	err := lines.Each(r, func(line []byte) error {
 		if m := toldLine.FindSubmatch(line); m != nil {
 			found = true
 			for i, to := range []*int{&v.told, &v.started, &v.open, &v.unsure} {
@@ -143,19 +130,4 @@ func readVerbose(r io.Reader) (*verbose, error) {
 		err = errors.New("no line like " + toldLine.String())
 	}
 	return v, err
-}
-
-// readFile opens path for one of the readers above.
-func readFile[T any](path string, read func(io.Reader) (T, error)) (T, error) {
-	var nothing T
-	file, err := os.Open(path)
-	if err != nil {
-		return nothing, err
-	}
-	defer file.Close()
-	result, err := read(file)
-	if err != nil {
-		return nothing, fmt.Errorf("%s: %w", path, err)
-	}
-	return result, nil
 }

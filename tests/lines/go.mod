@@ -1,0 +1,3 @@
+module spanprof.test/lines
+
+go 1.26.0
