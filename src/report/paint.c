@@ -101,7 +101,7 @@ void paint_right(const struct paint *p, enum paint_style style, const char *text
 
 	if (width < columns)
 		paint_spaces(p, columns - width);
-	paint_text(p, style, text);
+	paint_cell(p, style, text, columns, false);
 }
 
 /* A word up to the next space; a following "·" belongs to it. */

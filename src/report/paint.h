@@ -29,6 +29,7 @@ void paint_cell(const struct paint *p, enum paint_style style, const char *text,
 /* Cut at its front, padded: for names whose end says most. */
 void paint_tail_cell(const struct paint *p, enum paint_style style, const char *text,
 		     size_t columns, bool pad);
+/* Cut like a cell, padded on the left. */
 void paint_right(const struct paint *p, enum paint_style style, const char *text, size_t columns);
 /* Words of `text`, broken at spaces, each line behind `indent` spaces. A bare "·" never begins
  * or ends a line. */

@@ -15,6 +15,7 @@
 #include "report/paint.h"
 #include "report/report_view.h"
 #include "report/terminal_head.h"
+#include "report/trace_tree.h"
 #include "spans/spans.h"
 
 #define SPANS_DEFAULT	  10
@@ -148,6 +149,28 @@ static int paint_elapsed(const struct paint *p, const struct report_view *v)
 	return elapsed_table_paint(p, v, NAMES_LINES);
 }
 
+/* The first of the spans listed whose trace has more than that span. */
+static int paint_trace(const struct paint *p, const struct report_view *v,
+		       const struct report_options *options)
+{
+	size_t max = options->spans_max ? options->spans_max : SPANS_DEFAULT, i;
+	const struct span *span;
+	char title[64];
+
+	for (i = 0; i < v->sum_count && i < max; i++) {
+		span = spans_get(v->spans, v->sums[i].span);
+		if (span && trace_tree_has_rows(v, span->trace_id))
+			break;
+	}
+	if (i == v->sum_count || i == max)
+		return 0;
+	snprintf(title, sizeof(title), "The trace of span %zu", i + 1);
+	paint_section(p, title,
+		      "its spans in the processes profiled, along time; CPU without that of spans "
+		      "inside");
+	return trace_tree_paint(p, v, span->trace_id, NAMES_LINES);
+}
+
 static int paint_outside(const struct paint *p, const struct report_view *v,
 			 const struct report_options *options)
 {
@@ -171,6 +194,8 @@ static int paint_all(const struct paint *p, const struct report_view *v,
 	terminal_head_paint(p, v, options);
 	if (v->sum_count)
 		err = paint_spans(p, v, options);
+	if (!err)
+		err = paint_trace(p, v, options);
 	if (!err && v->sum_count > 1)
 		err = paint_names(p, v);
 	if (!err && !v->filtered && elapsed_table_has_rows(v))

@@ -20,6 +20,14 @@ shop_profile "$seconds" "$build_dir/spanprof" -o "$work/shop.pb.gz"
 shop_stop
 "$work/verify" shop -log "$work/shop.log" -pprof "$work/shop.pb.gz"
 
+# A trace of several spans is drawn: the server's, and inside it the route's own ones.
+sed -n '/^The trace of span/,/^$/p' "$work/report" >"$work/tree"
+grep -q '^GET /' "$work/tree" && grep -q '^  [a-z]' "$work/tree" || {
+	echo 'shop.sh: the report draws no trace:' >&2
+	cat "$work/report" >&2
+	exit 1
+}
+
 # pprof's own filter finds the same in every span that was profiled.
 sed -n 's/^span GET .cpu-heavy .*span=\([0-9a-f]*\) .*/\1/p' "$work/shop.log" >"$work/spans"
 found=0
