@@ -28,9 +28,8 @@
 #define WORDS_MAX	256   /* pointers of one stack that are followed */
 #define SPAN_BYTES_MAX	1024
 #define SPANS_MAX	16
-#define TIME_NS		300000000ull
 
-struct census {
+struct look {
 	const struct target *target;
 	const struct gobinary_info *info;
 	uint64_t now_ns;
@@ -48,7 +47,7 @@ struct census {
 
 static bool is_in_heap(void *context, uint64_t word)
 {
-	const struct census *c = context;
+	const struct look *c = context;
 	uint64_t into_stack = word - c->stack.words.address;
 
 	return !((word ^ c->g) >> TARGET_ARENA_BITS) && !(word & 7) &&
@@ -59,7 +58,7 @@ static bool is_in_heap(void *context, uint64_t word)
  * A deferred span.End() keeps its code, then the span as an interface: words before the one at
  * hand. The compiler's maps do not tell that such a function on the stack is in use.
  */
-static bool is_in_closure(const struct census *c, uint64_t address)
+static bool is_in_closure(const struct look *c, uint64_t address)
 {
 	size_t at = (size_t)(address - c->stack.words.address) / sizeof(*c->words);
 	uint64_t code;
@@ -73,7 +72,7 @@ static bool is_in_closure(const struct census *c, uint64_t address)
 
 static void keep_word(void *context, uint64_t address, uint64_t word, bool used)
 {
-	struct census *c = context;
+	struct look *c = context;
 	size_t size = span_memory_size(&c->info->span);
 
 	if (c->count == WORDS_MAX)
@@ -84,7 +83,7 @@ static void keep_word(void *context, uint64_t address, uint64_t word, bool used)
 	c->count++;
 }
 
-static bool is_known(const struct census *c, uint64_t address)
+static bool is_known(const struct look *c, uint64_t address)
 {
 	for (size_t i = 0; i < c->span_count; i++)
 		if (c->spans[i].address == address)
@@ -92,7 +91,7 @@ static bool is_known(const struct census *c, uint64_t address)
 	return false;
 }
 
-static bool has_parent(const struct census *c, const struct span_memory *span)
+static bool has_parent(const struct look *c, const struct span_memory *span)
 {
 	for (size_t i = 0; i < c->span_count; i++)
 		if (!memcmp(span->parent_id, c->spans[i].span_id, sizeof(span->parent_id)))
@@ -101,7 +100,7 @@ static bool has_parent(const struct census *c, const struct span_memory *span)
 }
 
 /* Whether an open span is there. It begins with zeroes: an interface embedded, or a mutex. */
-static bool decode(const struct census *c, size_t index, struct span_memory *span)
+static bool decode(const struct look *c, size_t index, struct span_memory *span)
 {
 	const struct remote_piece *piece = &c->pieces[index];
 	uint64_t first;
@@ -119,7 +118,7 @@ static bool decode(const struct census *c, size_t index, struct span_memory *spa
  * Of words that do not show as used, for the address of a variable was taken, those count that
  * lead to an open child of a span that is known, as long as that finds more.
  */
-static void find_spans(struct census *c)
+static void find_spans(struct look *c)
 {
 	struct span_memory span;
 	size_t known;
@@ -144,7 +143,7 @@ static int by_start(const void *left, const void *right)
 	return from < to ? -1 : from > to;
 }
 
-static int tell(struct census *c, struct capture *capture, uint64_t goid)
+static int tell(struct look *c, struct capture *capture, uint64_t goid)
 {
 	struct capture_older_span spans[SPANS_MAX];
 
@@ -163,7 +162,7 @@ static bool stands_still(const struct goroutine_state *g)
 }
 
 /* Finds its open spans. False: it moved, or its stack could not be read. */
-static bool look_at(struct census *c, const struct goroutine_state *g)
+static bool look_at(struct look *c, const struct goroutine_state *g)
 {
 	size_t bytes = (size_t)(g->stack_high - g->sp);
 	struct live_stack_query query = {c, is_in_heap, keep_word};
@@ -187,9 +186,10 @@ static bool look_at(struct census *c, const struct goroutine_state *g)
 	       again.pc == g->pc;
 }
 
-static int look_at_batch(struct census *c, struct capture *capture, const uint64_t *list,
-			 size_t count, struct census_result *out)
+static int look_at_batch(struct look *c, struct capture *capture, struct census *census)
 {
+	size_t count = census->left < BATCH ? census->left : BATCH;
+	const uint64_t *list = census->list + census->left - count;
 	struct goroutine_state states[BATCH];
 	int error = goroutines_read(c->target->process, c->info, list, count, states);
 
@@ -198,34 +198,65 @@ static int look_at_batch(struct census *c, struct capture *capture, const uint64
 
 		if (!g->goid || g->status == GOROUTINE_DEAD || g->status == GOROUTINE_IDLE)
 			continue;
-		out->goroutines++;
 		if (!stands_still(g) || !look_at(c, g)) {
-			if (out->running < CENSUS_RUNNING_MAX)
-				out->ran[out->running] = g->g;
-			out->running++;
+			census->ran[census->running++] = g->g;
 			continue;
 		}
+		census->goroutines++;
 		if (!c->span_count)
 			continue;
 		if (tell(c, capture, g->goid))
-			out->unread++;
+			census->unstored++;
 		else
-			out->tagged++;
+			census->tagged++;
 	}
+	census->left -= count;
 	return error;
 }
 
-static int look_at_list(struct capture *capture, const struct target *target, const uint64_t *list,
-			size_t count, struct census_result *out)
+static void begin_round(struct census *census)
 {
-	struct census *c = calloc(1, sizeof(*c));
-	uint64_t end_ns = clock_monotonic_ns() + TIME_NS;
-	size_t at = 0;
-	int error = c ? 0 : -ENOMEM;
+	uint64_t *looked_through = census->list;
+
+	census->list = census->ran;
+	census->left = census->running;
+	census->ran = looked_through;
+	census->running = 0;
+}
+
+int census_begin(const struct target *target, struct census *out)
+{
+	int error;
 
 	memset(out, 0, sizeof(*out));
+	error = goroutines_list(target->process, gobinary_get_info(target->binary->go),
+				target->bias, GOROUTINES_MAX, &out->list, &out->left);
 	if (error)
 		return error;
+	out->ran = malloc(out->left * sizeof(*out->ran) + 1);
+	if (out->ran)
+		return 0;
+	census_end(out);
+	return -ENOMEM;
+}
+
+void census_end(struct census *census)
+{
+	free(census->list);
+	free(census->ran);
+	census->list = census->ran = NULL;
+	census->left = census->running = 0;
+}
+
+int census_look(struct capture *capture, const struct target *target, struct census *census,
+		uint64_t budget_ns)
+{
+	struct look *c = calloc(1, sizeof(*c));
+	uint64_t end_ns = clock_monotonic_ns() + budget_ns;
+	int error = 0;
+
+	if (!c)
+		return -ENOMEM;
 	c->target = target;
 	c->info = gobinary_get_info(target->binary->go);
 	c->now_ns = clock_wall_ns();
@@ -233,37 +264,12 @@ static int look_at_list(struct capture *capture, const struct target *target, co
 	c->bytes = malloc((size_t)WORDS_MAX * SPAN_BYTES_MAX);
 	if (!c->words || !c->bytes)
 		error = -ENOMEM;
-	for (; at < count && !error && clock_monotonic_ns() < end_ns; at += BATCH)
-		error = look_at_batch(c, capture, list + at,
-				      count - at < BATCH ? count - at : BATCH, out);
-	if (at < count)
-		out->unread += count - at;
+	if (!census->left)
+		begin_round(census);
+	while (census->left && !error && clock_monotonic_ns() < end_ns)
+		error = look_at_batch(c, capture, census);
 	free(c->bytes);
 	free(c->words);
 	free(c);
 	return error;
-}
-
-int census_take(struct capture *capture, const struct target *target, struct census_result *out)
-{
-	uint64_t *list = NULL;
-	size_t count = 0;
-	int error = goroutines_list(target->process, gobinary_get_info(target->binary->go),
-				    target->bias, GOROUTINES_MAX, &list, &count);
-
-	memset(out, 0, sizeof(*out));
-	if (!error)
-		error = look_at_list(capture, target, list, count, out);
-	free(list);
-	return error;
-}
-
-int census_take_again(struct capture *capture, const struct target *target,
-		      struct census_result *out)
-{
-	uint64_t list[CENSUS_RUNNING_MAX];
-	size_t count = out->running < CENSUS_RUNNING_MAX ? out->running : CENSUS_RUNNING_MAX;
-
-	memcpy(list, out->ran, count * sizeof(*list));
-	return look_at_list(capture, target, list, count, out);
 }

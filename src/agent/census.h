@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans that are older than the attach: found once, on the stacks of all goroutines. */
+/* Spans that are older than the attach: found on the stacks of all goroutines. */
 #ifndef AGENT_CENSUS_H
 #define AGENT_CENSUS_H
 
@@ -9,25 +9,30 @@
 struct capture;
 struct target;
 
-#define CENSUS_RUNNING_MAX 64
-
-struct census_result {
+/* One of a process. All zero: none is under way. */
+struct census {
+	uint64_t *list, *ran; /* addresses of runtime.g's */
+	size_t left;	      /* of the list, not looked at yet */
+	size_t running;	      /* could not be: they ran. They have their turn in the next round */
+	/* Of the others: */
 	size_t goroutines; /* looked at */
-	size_t running;	   /* could not be: they ran. Samples find the spans on their stacks. */
-	uint64_t ran[CENSUS_RUNNING_MAX]; /* the first of these */
-	size_t tagged;			  /* have open spans */
-	size_t unread;			  /* no room, no time, or memory that could not be read */
+	size_t tagged;	   /* have open spans */
+	size_t unstored;   /* have, but there was no room for them in the store */
 };
 
 /*
- * Tells the kernel side the open spans of each goroutine that stands still. Its probes must be in
- * place: what starts later is theirs. -ENOTSUP: this program does not show where its goroutines
- * are; -ESRCH …
+ * Lists the goroutines. `out` is the caller's to end. -ENOTSUP: this program does not show where
+ * its goroutines are; -ESRCH …
  */
-int census_take(struct capture *capture, const struct target *target, struct census_result *out);
-
-/* Looks at those that ran; the result is then of them alone. */
-int census_take_again(struct capture *capture, const struct target *target,
-		      struct census_result *out);
+int census_begin(const struct target *target, struct census *out);
+/*
+ * Tells the kernel side the open spans of each goroutine that stands still, for as long (ns) as
+ * there is time; where none is left, of those that ran. The process's probes must be in place: what
+ * starts later is theirs.
+ */
+int census_look(struct capture *capture, const struct target *target, struct census *census,
+		uint64_t budget_ns);
+/* Frees the lists; the figures stay, but those of what is left. */
+void census_end(struct census *census);
 
 #endif

@@ -23,7 +23,29 @@
 #include "process/process.h"
 #include "symbolize/symbolize.h"
 
-#define CENSUS_TRIES 20 /* a tick of the loop apart, for those that ran */
+#define CENSUS_NS	  300000000ull
+#define CENSUS_GOES_ON_NS 50000000ull /* at each tick of the loop */
+#define CENSUS_ROUNDS	  20	      /* a tick apart, for those that ran */
+
+static void go_on_with_census(struct targets *t, struct target *target, uint64_t budget_ns)
+{
+	struct census *census = &target->census;
+	int error = census_look(t->config.capture, target, census, budget_ns);
+
+	if (census->tagged)
+		target->spans_seen = true;
+	if (error)
+		log_debug(t->config.log, "pid %d: the search for older spans ended early: %s",
+			  target->pid, strerror(-error));
+	else if (census->left || (census->running && target->census_rounds))
+		return;
+	log_debug(t->config.log,
+		  "pid %d: of %zu goroutines %zu have spans older than the attach, %zu of them "
+		  "without room in the store; %zu ran each time, %zu were not looked at",
+		  target->pid, census->goroutines, census->tagged + census->unstored,
+		  census->unstored, census->running, census->left);
+	census_end(census);
+}
 
 /*
  * Spans older than the probes; without them samples still find what stands on the stack. The `go`
@@ -32,42 +54,35 @@
 void target_take_census(struct targets *t, struct target *target)
 {
 	bool had_probe = target_probes_have_go(t, target);
-	struct census_result *census = &target->census;
 	int error;
 
 	target_probes_attach_go(t, target);
-	error = census_take(t->config.capture, target, census);
-	target->census_tries = error ? 0 : CENSUS_TRIES;
-	if (census->tagged)
-		target->spans_seen = true;
-	else if (!had_probe)
-		target_probes_detach_go(t, target);
+	census_end(&target->census);
+	target->census_rounds = CENSUS_ROUNDS;
+	error = census_begin(target, &target->census);
 	if (error)
 		log_debug(t->config.log,
 			  "pid %d: spans older than the attach are not looked for: %s", target->pid,
 			  strerror(-error));
 	else
-		log_debug(t->config.log,
-			  "pid %d: of %zu goroutines %zu have open spans, %zu ran, %zu were not "
-			  "looked at",
-			  target->pid, census->goroutines, census->tagged, census->running,
-			  census->unread);
+		go_on_with_census(t, target, CENSUS_NS);
+	if (!target->census.tagged && !had_probe)
+		target_probes_detach_go(t, target);
 }
 
 void targets_complete_census(struct targets *t)
 {
 	for (struct entry *e = t->entries; e; e = e->hh.next) {
 		struct target *target = &e->target;
+		bool seen = target->spans_seen;
 
-		if (!target->generation || !target->census_tries || !target->census.running)
+		if (!target->generation || !target->census.list)
 			continue;
-		target->census_tries--;
-		if (census_take_again(t->config.capture, target, &target->census))
-			target->census_tries = 0;
-		if (target->census.tagged && !target->spans_seen) {
-			target->spans_seen = true;
+		if (!target->census.left)
+			target->census_rounds--;
+		go_on_with_census(t, target, CENSUS_GOES_ON_NS);
+		if (target->spans_seen && !seen)
 			target_probes_attach_go(t, target);
-		}
 	}
 }
 

@@ -52,6 +52,7 @@ static void release(struct targets *t, struct target *target)
 		symbolizer_forget(t->config.symbolizer, target->generation);
 	}
 	target_probes_detach(t, target);
+	census_end(&target->census);
 	if (target->generation && target->binary && !target->binary->profiled)
 		gobinary_set_cache(target->binary->go, NULL);
 	target->generation = 0;
@@ -186,7 +187,8 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 	target->binary = loaded->binary;
 	target->identity = loaded->identity;
 	target->guard = (struct probe_guard){0};
-	target->unseen_spans = target->census_tries = 0;
+	target->unseen_spans = 0;
+	census_end(&target->census);
 	target->window = 0; /* another resource than that of an image before */
 	error = target_attach(t, e);
 	if (error == -ESTALE) {

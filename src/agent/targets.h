@@ -38,8 +38,8 @@ struct target {
 	unsigned unseen_spans; /* found on stacks though younger than the probes */
 	uint64_t last_unseen;  /* address of the last of them */
 	struct probe_guard guard;
-	struct census_result census;
-	unsigned census_tries; /* left, of looks at goroutines that ran each time */
+	struct census census;
+	unsigned census_rounds; /* left, of looks at goroutines that ran each time */
 	uint64_t attached_ns;
 	uint64_t attached_wall_ns;
 	/* The resource's handle in the profile of a window, by the window's number. */
@@ -78,7 +78,7 @@ void targets_prepare(struct targets *t, const char *program);
  * the next start point where one tells of no span though spans are found on stacks.
  */
 void targets_guard(struct targets *t, uint64_t now_ns);
-/* Looks again at goroutines that ran when their process's census was taken. */
+/* Goes on with the census of a process, where goroutines are left or ran each time so far. */
 void targets_complete_census(struct targets *t);
 /* Says which processes have had fewer probes for a while, at the end. */
 void targets_sum_up(const struct targets *t);

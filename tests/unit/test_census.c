@@ -16,6 +16,7 @@
 #define GOROUTINES 12
 #define SPANS	   16 /* kept of one goroutine */
 #define GENERATION 5
+#define SECOND_NS  1000000000ull
 
 /* What a goroutine told: its open spans, outermost first. */
 struct truth {
@@ -191,10 +192,17 @@ static void check_goroutine(const struct scene *f, const struct truth *t)
 		fail_msg("%s: %zu spans instead of %zu", t->name, count, t->count);
 }
 
+static void take(struct scene *f, struct census *out)
+{
+	assert_int_equal(census_begin(&f->target, out), 0);
+	assert_int_equal(census_look(f->capture, &f->target, out, SECOND_NS), 0);
+	assert_int_equal(out->left, 0);
+}
+
 static void test_all(void **state)
 {
 	struct scene *f = *state;
-	struct census_result result;
+	struct census result;
 	size_t tagged = 0, spans = 0;
 
 	for (size_t i = 0; i < GOROUTINES; i++) {
@@ -204,28 +212,32 @@ static void test_all(void **state)
 	assert_int_equal(tagged, 9);
 	open_store(f, 1024);
 	memset(&result, 0xa5, sizeof(result));
-	assert_int_equal(census_take(f->capture, &f->target, &result), 0);
+	take(f, &result);
 	read_store(f);
 	for (size_t i = 0; i < GOROUTINES; i++)
 		check_goroutine(f, &f->truth[i]);
 	assert_int_equal(f->stored.count, spans);
 	assert_int_equal(result.tagged, tagged);
 	assert_int_equal(result.running, 0);
-	assert_int_equal(result.unread, 0);
+	assert_int_equal(result.unstored, 0);
 	assert_true(result.goroutines > GOROUTINES); /* and main, and the runtime's own */
+	census_end(&result);
 	/* Again: the same. */
-	assert_int_equal(census_take(f->capture, &f->target, &result), 0);
+	take(f, &result);
 	assert_int_equal(result.tagged, tagged);
 	read_store(f);
 	assert_int_equal(f->stored.count, spans);
+	census_end(&result);
 	capture_close(f->capture);
 }
 
-/* Those alone that ran the first time. */
+/* When none is left, those alone that ran. */
 static void test_again(void **state)
 {
 	struct scene *f = *state;
-	struct census_result result = {.running = 2};
+	struct census result = {.list = malloc(2 * sizeof(*result.list)),
+				.ran = malloc(2 * sizeof(*result.ran)),
+				.running = 2};
 
 	open_store(f, 1024);
 	for (size_t i = 0; i < GOROUTINES; i++) {
@@ -234,14 +246,37 @@ static void test_again(void **state)
 		if (!strcmp(f->truth[i].name, "none"))
 			result.ran[1] = parked_state(f->program, f->truth[i].goid)->g;
 	}
-	assert_int_equal(census_take_again(f->capture, &f->target, &result), 0);
+	assert_int_equal(census_look(f->capture, &f->target, &result, SECOND_NS), 0);
 	assert_int_equal(result.goroutines, 2);
 	assert_int_equal(result.running, 0);
+	assert_int_equal(result.left, 0);
 	assert_int_equal(result.tagged, 1);
 	read_store(f);
 	assert_int_equal(f->stored.count, 1);
-	assert_int_equal(census_take_again(f->capture, &f->target, &result), 0);
+	assert_int_equal(census_look(f->capture, &f->target, &result, SECOND_NS), 0);
+	assert_int_equal(result.goroutines, 2);
+	census_end(&result);
+	capture_close(f->capture);
+}
+
+/* Without time nothing is looked at, and nothing forgotten. */
+static void test_no_time(void **state)
+{
+	struct scene *f = *state;
+	struct census result;
+	size_t all;
+
+	open_store(f, 1024);
+	assert_int_equal(census_begin(&f->target, &result), 0);
+	all = result.left;
+	assert_true(all > GOROUTINES);
+	assert_int_equal(census_look(f->capture, &f->target, &result, 0), 0);
+	assert_int_equal(result.left, all);
 	assert_int_equal(result.goroutines, 0);
+	assert_int_equal(census_look(f->capture, &f->target, &result, SECOND_NS), 0);
+	assert_int_equal(result.left, 0);
+	assert_int_equal(result.tagged, 9);
+	census_end(&result);
 	capture_close(f->capture);
 }
 
@@ -249,12 +284,13 @@ static void test_again(void **state)
 static void test_no_room(void **state)
 {
 	struct scene *f = *state;
-	struct census_result result;
+	struct census result;
 
 	open_store(f, 2);
-	assert_int_equal(census_take(f->capture, &f->target, &result), 0);
+	take(f, &result);
 	assert_int_equal(result.tagged, 2);
-	assert_int_equal(result.unread, 7);
+	assert_int_equal(result.unstored, 7);
+	census_end(&result);
 	capture_close(f->capture);
 }
 
@@ -262,12 +298,13 @@ static void test_no_room(void **state)
 static void test_process_gone(void **state)
 {
 	struct scene *f = *state;
-	struct census_result result;
+	struct census result;
 
 	open_store(f, 1024);
 	assert_int_equal(kill(f->target.pid, SIGKILL), 0);
 	assert_int_equal(waitid(P_PID, (id_t)f->target.pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
-	assert_int_equal(census_take(f->capture, &f->target, &result), -ESRCH);
+	assert_int_equal(census_begin(&f->target, &result), -ESRCH);
+	assert_null(result.list);
 	read_store(f);
 	assert_int_equal(f->stored.count, 0);
 	capture_close(f->capture);
@@ -276,9 +313,8 @@ static void test_process_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_all),	     cmocka_unit_test(test_again),
+		cmocka_unit_test(test_no_time),	     cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_process_gone),
 	};
 
