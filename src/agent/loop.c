@@ -29,7 +29,6 @@
 
 #define TICK_NS		 100000000ull  /* records wait so long, or for a quarter of the buffer */
 #define SWEEP_NS	 1000000000ull /* clean up, say why nothing is tagged */
-#define SPAN_SWEEP_NS	 100000000ull  /* look for ended spans */
 #define STOP_GRACE_NS	 5000000000ull /* for a COMMAND that was told to stop */
 #define SAME_SIGNAL_NS	 500000000ull  /* timeout(1) sends two at once: they count as one */
 #define FIRST_WINDOW_NS	 300000000ull  /* at least: something is to be seen within a second */
@@ -37,8 +36,8 @@
 
 struct loop {
 	struct session *s;
-	int epoll_fd, signal_fd, timer_fd;
-	uint64_t start_ns, now_ns, end_ns, window_end_ns, sweep_ns, span_sweep_ns, stopping_ns;
+	int epoll_fd, signal_fd, timer_fd, span_timer_fd;
+	uint64_t start_ns, now_ns, end_ns, window_end_ns, sweep_ns, stopping_ns;
 	uint64_t windows, unseen;
 	struct goroutine_sweep goroutine_sweep;
 	struct live live;
@@ -64,12 +63,15 @@ static int open_descriptors(struct loop *l)
 	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	l->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (l->epoll_fd < 0 || l->signal_fd < 0 || l->timer_fd < 0 ||
+	l->span_timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l->epoll_fd < 0 || l->signal_fd < 0 || l->timer_fd < 0 || l->span_timer_fd < 0 ||
 	    timerfd_settime(l->timer_fd, 0, &tick, NULL))
 		return -errno;
 	error = watch(l, l->signal_fd);
 	if (!error)
 		error = watch(l, l->timer_fd);
+	if (!error)
+		error = watch(l, l->span_timer_fd);
 	if (!error)
 		error = watch(l, loader_get_fd(l->s->loader));
 	return error ? error : watch(l, capture_get_fd(l->s->capture));
@@ -77,7 +79,7 @@ static int open_descriptors(struct loop *l)
 
 static void close_descriptors(struct loop *l)
 {
-	int fds[] = {l->epoll_fd, l->signal_fd, l->timer_fd};
+	int fds[] = {l->epoll_fd, l->signal_fd, l->timer_fd, l->span_timer_fd};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
@@ -195,12 +197,26 @@ static void make_up_for_unseen(struct loop *l)
 	targets_verify(l->s->targets);
 }
 
-static void on_tick(struct loop *l)
+static bool has_expired(int timer_fd)
 {
 	uint64_t expired;
 
-	if (read(l->timer_fd, &expired, sizeof(expired)) != sizeof(expired))
-		return;
+	return read(timer_fd, &expired, sizeof(expired)) == sizeof(expired);
+}
+
+/* At each tick, and sooner where that would be too late. */
+static void sweep_spans(struct loop *l)
+{
+	struct itimerspec next = {0};
+	uint64_t ns = span_sweep_run(l->s->sweep, l->s->capture, l->s->targets, l->s->pipeline);
+
+	if (ns < SPAN_SWEEP_NS)
+		next.it_value.tv_nsec = (long)ns;
+	timerfd_settime(l->span_timer_fd, 0, &next, NULL);
+}
+
+static void on_tick(struct loop *l)
+{
 	if (l->now_ns >= l->sweep_ns) {
 		capture_sweep(l->s->capture);
 		make_up_for_unseen(l);
@@ -211,13 +227,19 @@ static void on_tick(struct loop *l)
 		l->sweep_ns = l->now_ns + SWEEP_NS;
 	}
 	targets_complete_census(l->s->targets);
-	if (l->now_ns >= l->span_sweep_ns) {
-		span_sweep_run(l->s->sweep, l->s->capture, l->s->targets, l->s->pipeline);
-		l->span_sweep_ns = l->now_ns + SPAN_SWEEP_NS;
-	}
 	if (l->now_ns >= l->window_end_ns)
 		end_window(l);
 	check_ends(l);
+}
+
+static void on_timers(struct loop *l)
+{
+	bool tick = has_expired(l->timer_fd), sweep = has_expired(l->span_timer_fd);
+
+	if (tick || sweep)
+		sweep_spans(l);
+	if (tick)
+		on_tick(l);
 }
 
 static int step(struct loop *l)
@@ -236,7 +258,7 @@ static int step(struct loop *l)
 			take_loaded(l);
 	}
 	error = capture_poll(l->s->capture);
-	on_tick(l);
+	on_timers(l);
 	return error < 0 ? error : 0;
 }
 
@@ -254,7 +276,8 @@ static void drain(struct loop *l)
 
 int loop_run(struct session *s)
 {
-	struct loop l = {.s = s, .epoll_fd = -1, .signal_fd = -1, .timer_fd = -1};
+	struct loop l = {
+		.s = s, .epoll_fd = -1, .signal_fd = -1, .timer_fd = -1, .span_timer_fd = -1};
 	int error = open_descriptors(&l);
 
 	if (error)

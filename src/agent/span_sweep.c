@@ -10,6 +10,7 @@
 #include "agent/binary_store.h"
 #include "agent/pipeline.h"
 #include "agent/targets.h"
+#include "base/clock.h"
 #include "capture/capture.h"
 #include "gobinary/gobinary.h"
 #include "process/process.h"
@@ -20,9 +21,11 @@
 #define BATCH	       128
 #define SPAN_BYTES_MAX 1024
 #define NAMES_MAX      64 /* of open spans, in one sweep */
+#define SHORTEST_NS    10000000ull
+#define LATE_LASTS_NS  1000000000ull
 
 /* IDs of spans, in ascending order once they are complete. */
-struct told {
+struct id_set {
 	uint64_t ids[SPANS_MAX];
 	size_t count;
 };
@@ -32,12 +35,16 @@ struct span_sweep {
 	 * Of the last sweep, all that were stored then; of the one before, for an end may be told
 	 * by the kernel side between reading its records and the sweep; and of this one.
 	 */
-	struct told *last, *before, *telling;
+	struct id_set *last, *before, *telling;
+	/* Whose memory was used again before a sweep: as of the last one, and of this one. */
+	struct id_set *gone, *going;
 	struct capture_stored_span *spans;
 	size_t count;
 	uint8_t *bytes;		/* BATCH spans */
 	uint64_t spans_started; /* as of the last sweep */
 	uint64_t open_count;	/* of that sweep */
+	bool is_late;		/* in this sweep some were gone that were not before */
+	uint64_t late_ns;	/* monotonic; the last time; 0 never */
 	unsigned names_left;	/* of open spans to be read in this sweep */
 };
 
@@ -52,9 +59,11 @@ int span_sweep_open(struct span_sweep **out)
 	s->last = calloc(1, sizeof(*s->last));
 	s->before = calloc(1, sizeof(*s->before));
 	s->telling = calloc(1, sizeof(*s->telling));
+	s->gone = calloc(1, sizeof(*s->gone));
+	s->going = calloc(1, sizeof(*s->going));
 	s->spans = malloc(SPANS_MAX * sizeof(*s->spans));
 	s->bytes = malloc((size_t)BATCH * SPAN_BYTES_MAX);
-	if (s->last && s->before && s->telling && s->spans && s->bytes)
+	if (s->last && s->before && s->telling && s->gone && s->going && s->spans && s->bytes)
 		return 0;
 	span_sweep_close(s);
 	*out = NULL;
@@ -67,6 +76,8 @@ void span_sweep_close(struct span_sweep *s)
 		return;
 	free(s->bytes);
 	free(s->spans);
+	free(s->going);
+	free(s->gone);
 	free(s->telling);
 	free(s->before);
 	free(s->last);
@@ -85,17 +96,17 @@ static int by_id(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-static bool is_among(const struct told *told, uint64_t id)
-{
-	return bsearch(&id, told->ids, told->count, sizeof(id), by_id);
-}
-
-bool span_sweep_has_told(const struct span_sweep *s, const uint8_t span_id[8])
+static bool is_among(const struct id_set *set, const uint8_t span_id[8])
 {
 	uint64_t id;
 
 	memcpy(&id, span_id, sizeof(id));
-	return is_among(s->last, id) || is_among(s->before, id);
+	return bsearch(&id, set->ids, set->count, sizeof(id), by_id);
+}
+
+bool span_sweep_has_told(const struct span_sweep *s, const uint8_t span_id[8])
+{
+	return is_among(s->last, span_id) || is_among(s->before, span_id);
 }
 
 static void keep(void *context, const struct capture_stored_span *span)
@@ -116,6 +127,29 @@ static int by_generation_and_id(const void *left, const void *right)
 	return memcmp(a->span_id, b->span_id, sizeof(a->span_id));
 }
 
+static void add(struct id_set *set, const struct capture_stored_span *span)
+{
+	memcpy(&set->ids[set->count++], span->span_id, sizeof(*set->ids));
+}
+
+/* Without those that were told of or are gone: they stay so, unread. */
+static void leave_out_known(struct span_sweep *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct capture_stored_span *span = &s->spans[i];
+
+		if (is_among(s->last, span->span_id))
+			add(s->telling, span);
+		else if (is_among(s->gone, span->span_id))
+			add(s->going, span);
+		else
+			s->spans[kept++] = *span;
+	}
+	s->count = kept;
+}
+
 static void sort(struct span_sweep *s)
 {
 	size_t kept = 0;
@@ -132,16 +166,15 @@ static void look_at(struct span_sweep *s, struct target *target, struct pipeline
 {
 	struct span_memory span;
 
-	if (span_sweep_has_told(s, stored->span_id)) {
-		memcpy(&s->telling->ids[s->telling->count++], stored->span_id, 8);
-		return;
-	}
 	span_memory_decode(&gobinary_get_info(target->binary->go)->span, stored->address, bytes,
 			   &span);
-	if (memcmp(span.span_id, stored->span_id, sizeof(span.span_id)))
-		return; /* the garbage collector was first */
+	if (memcmp(span.span_id, stored->span_id, sizeof(span.span_id))) {
+		add(s->going, stored); /* the garbage collector was first */
+		s->is_late = true;
+		return;
+	}
 	if (!span_memory_is_open(&span)) {
-		memcpy(&s->telling->ids[s->telling->count++], stored->span_id, 8);
+		add(s->telling, stored);
 		pipeline_add_ended_memory(pipeline, target, &span);
 		return;
 	}
@@ -165,49 +198,80 @@ static void look_at_batch(struct span_sweep *s, struct target *target, struct pi
 	if (remote_pieces_read(target->process, pieces, count))
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (pieces[i].read || span_sweep_has_told(s, spans[i].span_id))
+		if (pieces[i].read)
 			look_at(s, target, pipeline, &spans[i], s->bytes + i * SPAN_BYTES_MAX);
+}
+
+static void complete(struct id_set *set)
+{
+	qsort(set->ids, set->count, sizeof(*set->ids), by_id);
 }
 
 /* What was told in this sweep, or before and is still stored, is what is remembered. */
 static void remember(struct span_sweep *s)
 {
-	struct told *oldest = s->before;
+	struct id_set *oldest = s->before, *not_gone_now = s->gone;
 
-	qsort(s->telling->ids, s->telling->count, sizeof(*s->telling->ids), by_id);
+	complete(s->telling);
 	s->before = s->last;
 	s->last = s->telling;
 	s->telling = oldest;
 	s->telling->count = 0;
+	complete(s->going);
+	s->gone = s->going;
+	s->going = not_gone_now;
+	s->going->count = 0;
 }
 
-void span_sweep_run(struct span_sweep *s, struct capture *capture, struct targets *targets,
-		    struct pipeline *pipeline)
+static void look_at_all(struct span_sweep *s, struct targets *targets, struct pipeline *pipeline)
 {
-	struct target_counters counters;
-	struct target *target = NULL;
+	struct target *target;
 	size_t end;
 
-	capture_get_counters(capture, &counters);
-	if (counters.events[EVENT_SPANS_STARTED] == s->spans_started && !s->open_count)
-		return;
-	s->spans_started = counters.events[EVENT_SPANS_STARTED];
-	s->open_count = 0;
-	s->names_left = NAMES_MAX;
-	s->count = 0;
-	if (capture_each_span(capture, keep, s))
-		return;
-	sort(s);
 	for (size_t at = 0; at < s->count; at = end) {
 		uint32_t generation = s->spans[at].generation;
 
 		for (end = at;
 		     end < s->count && end - at < BATCH && s->spans[end].generation == generation;)
 			end++;
-		if (!target || target->generation != generation)
-			target = targets_find_generation(targets, generation);
+		target = targets_find_generation(targets, generation);
 		if (target)
 			look_at_batch(s, target, pipeline, s->spans + at, end - at);
 	}
+}
+
+/* At most a 32nd of a CPU is spent on it beyond what it takes in any case. */
+static uint64_t time_to_next(struct span_sweep *s, uint64_t began_cpu_ns)
+{
+	uint64_t interval_ns = 32 * (clock_thread_cpu_ns() - began_cpu_ns);
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (s->is_late)
+		s->late_ns = now_ns;
+	if (!s->late_ns || now_ns - s->late_ns > LATE_LASTS_NS || interval_ns > SPAN_SWEEP_NS)
+		return SPAN_SWEEP_NS;
+	return interval_ns > SHORTEST_NS ? interval_ns : SHORTEST_NS;
+}
+
+uint64_t span_sweep_run(struct span_sweep *s, struct capture *capture, struct targets *targets,
+			struct pipeline *pipeline)
+{
+	uint64_t began_cpu_ns = clock_thread_cpu_ns();
+	struct target_counters counters;
+
+	capture_get_counters(capture, &counters);
+	if (counters.events[EVENT_SPANS_STARTED] == s->spans_started && !s->open_count)
+		return SPAN_SWEEP_NS;
+	s->spans_started = counters.events[EVENT_SPANS_STARTED];
+	s->open_count = 0;
+	s->names_left = NAMES_MAX;
+	s->count = 0;
+	s->is_late = false;
+	if (capture_each_span(capture, keep, s))
+		return SPAN_SWEEP_NS;
+	leave_out_known(s);
+	sort(s);
+	look_at_all(s, targets, pipeline);
 	remember(s);
+	return time_to_next(s, began_cpu_ns);
 }

@@ -16,9 +16,13 @@ struct targets;
 
 int span_sweep_open(struct span_sweep **out);
 void span_sweep_close(struct span_sweep *s);
-/* Hands the ends it finds to the pipeline. Returns at once when no span has started since. */
-void span_sweep_run(struct span_sweep *s, struct capture *capture, struct targets *targets,
-		    struct pipeline *pipeline);
+/*
+ * Hands the ends it finds to the pipeline. Returns at once when no span has started since. ns until
+ * the next one should be: at most SPAN_SWEEP_NS, less where the garbage collector was first lately.
+ */
+#define SPAN_SWEEP_NS 100000000ull
+uint64_t span_sweep_run(struct span_sweep *s, struct capture *capture, struct targets *targets,
+			struct pipeline *pipeline);
 /* Of the spans in the store, as of the last sweep. */
 uint64_t span_sweep_count_open(const struct span_sweep *s);
 /* Whether a sweep has told of this span's end already. Ends told otherwise are asked for between

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two clocks; see clock.h. */
+/* See clock.h. */
 #include "base/clock.h"
 
 #include <time.h>
@@ -20,4 +20,9 @@ uint64_t clock_monotonic_ns(void)
 uint64_t clock_wall_ns(void)
 {
 	return read_ns(CLOCK_REALTIME);
+}
+
+uint64_t clock_thread_cpu_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }

@@ -12,9 +12,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "capture/calibrate_stub.h"
 #include "capture/own_text.h"
 #include "capture/probes.h"
@@ -80,14 +80,6 @@ static int describe(const struct calibrate_parts *parts)
 				    BPF_ANY);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t address(const void *pointer)
 {
 	return (uint64_t)(uintptr_t)pointer;
@@ -131,11 +123,11 @@ static uint64_t measure(struct own_program *p, void (*hit)(struct own_program *p
 	uint64_t best = UINT64_MAX;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		uint64_t begin = cpu_ns(), took;
+		uint64_t begin = clock_thread_cpu_ns(), took;
 
 		for (int i = 0; i < HITS; i++)
 			hit(p);
-		took = cpu_ns() - begin;
+		took = clock_thread_cpu_ns() - begin;
 		best = took < best ? took : best;
 	}
 	return best / HITS;

@@ -57,7 +57,7 @@ static void take(void *context, uint64_t address, uint64_t word, bool used)
 
 static void look(struct fixture *f, uint64_t pc, uint64_t sp, const uint64_t *words, size_t count)
 {
-	const struct still_stack stack = {pc, sp, words, count};
+	const struct still_stack stack = {pc, {sp, (const __u64 *)words, count}};
 	const struct live_stack_query query = {f, is_wanted, take};
 
 	f->taken_count = f->unused_count = f->asked = 0;

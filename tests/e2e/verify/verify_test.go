@@ -353,3 +353,20 @@ func writeProfile(t *testing.T, p *profile.Profile, path string) {
 	}
 	writeFile(t, path, out.Bytes())
 }
+
+func TestSlope(t *testing.T) {
+	for _, c := range []struct {
+		slope, uncertainty, stolen float64
+		right                      bool
+	}{
+		{1.02, 0.001, 0, true}, {0.98, 0.001, 0, true}, {1.04, 0.001, 0, false},
+		{0.96, 0.001, 0, false}, {1.04, 0.015, 0, true}, {1.045, 0.001, 0.02, true},
+		{1.06, 0.001, 0.02, false}, {0.96, 0.001, 0.02, false},
+	} {
+		is := isSlopeRight(line{slope: c.slope, uncertainty: c.uncertainty},
+			limits{slope: 0.03, stolen: c.stolen})
+		if is != c.right {
+			t.Errorf("%+v: %v", c, is)
+		}
+	}
+}
