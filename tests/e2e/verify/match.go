@@ -64,8 +64,15 @@ type tally struct {
 	perSpan map[string]int // samples by span ID
 	perKind []kindTally
 	reasons map[string]int
+	traces  map[work]bool // that goroutines were at work for, in slots
 	shown   []string
 	first   int64 // time of the first sample
+}
+
+// work is a goroutine's for a trace.
+type work struct {
+	goid  uint64
+	trace string
 }
 
 type kindTally struct {
@@ -117,11 +124,35 @@ func (t *tally) blame(s *sample, format string, args ...any) {
 func match(known *truth, samples []sample, r rules) *tally {
 	t := &tally{rules: r, perSpan: make(map[string]int),
 		perKind: make([]kindTally, len(known.Kinds)), reasons: make(map[string]int),
-		first: samples[0].Time}
+		traces: make(map[work]bool),
+		first:  samples[0].Time}
+	t.noteTraces(known, samples)
 	for i := range samples {
 		t.add(known, &samples[i])
 	}
 	return t
+}
+
+// slotOf gives the stretch of work in which a sample was taken, nil between two; and the place in
+// its thread's list of the next one.
+func slotOf(known *truth, s *sample) (w *slot, next int) {
+	list := known.slots[s.Tid]
+	next = sort.Search(len(list), func(i int) bool { return list[i].Begin > s.Time })
+	if next == 0 || list[next-1].Finish < s.Time {
+		return nil, next
+	}
+	return &list[next-1], next
+}
+
+// noteTraces: a goroutine may go on to another thread between two slots, so that what it works for
+// there is known from its other samples alone.
+func (t *tally) noteTraces(known *truth, samples []sample) {
+	for i := range samples {
+		s := &samples[i]
+		if w, _ := slotOf(known, s); w != nil && w.Trace != "" && s.Goid != 0 {
+			t.traces[work{s.Goid, w.Trace}] = true
+		}
+	}
 }
 
 func (t *tally) add(known *truth, s *sample) {
@@ -135,17 +166,16 @@ func (t *tally) add(known *truth, s *sample) {
 			return
 		}
 	}
-	list := known.slots[s.Tid]
-	next := sort.Search(len(list), func(i int) bool { return list[i].Begin > s.Time })
-	if next == 0 || list[next-1].Finish < s.Time {
-		t.addBetween(known, s, list, next)
+	w, next := slotOf(known, s)
+	if w == nil {
+		t.addBetween(known, s, known.slots[s.Tid], next)
 		return
 	}
-	t.addSlot(known, s, &list[next-1])
+	t.addSlot(known, s, w)
 }
 
 // addBetween judges a sample outside all slots: it may carry a span only where one was open that
-// belongs to the work before or after it on this thread, or was started there.
+// belongs to the work before or after it on this thread or of this goroutine, or was started there.
 func (t *tally) addBetween(known *truth, s *sample, list []slot, next int) {
 	// With a goroutine at hand the scheduler is parking or readying it: judged by its spans.
 	if onScheduler(s.stack) && (s.Span == "" || s.Goid == 0) {
@@ -158,7 +188,8 @@ func (t *tally) addBetween(known *truth, s *sample, list []slot, next int) {
 	}
 	issued := known.spans[s.Span]
 	open := s.Time >= issued.Start[0] && (issued.End[1] == 0 || s.Time <= issued.End[1])
-	near := issued.Tid == s.Tid || next > 0 && list[next-1].Trace == s.Trace ||
+	near := issued.Tid == s.Tid || t.traces[work{s.Goid, s.Trace}] ||
+		next > 0 && list[next-1].Trace == s.Trace ||
 		next < len(list) && list[next].Trace == s.Trace
 	if open && near {
 		t.between++
