@@ -255,13 +255,17 @@ void pipeline_add_ended_memory(struct pipeline *p, struct target *target,
 			     since(&end, clock_monotonic_ns())));
 }
 
-void pipeline_see_open(struct pipeline *p, const struct target *target,
-		       const struct span_memory *span)
+void pipeline_see_open(struct pipeline *p, struct target *target, const struct span_memory *span)
 {
 	char name[SPAN_SIGHT_NAME_MAX];
-	size_t size = span_memory_read_name(target->process, span, name);
+	uint64_t now_ns = clock_wall_ns();
+	struct span_end is;
 
-	name_trust_add(p->names, target->generation, name, size);
+	if (!span_open_of_memory(target, span, now_ns, name, &is))
+		return;
+	name_trust_add(p->names, target->generation, is.name, is.name_size);
+	is.span.resource = resource_of(p, target);
+	spans_see_open(profile_get_spans(p->window), &is, now_ns, p->config.keep_ended_spans);
 }
 
 void pipeline_hold(struct pipeline *p, const struct sample_record *sample)

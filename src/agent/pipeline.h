@@ -53,8 +53,7 @@ void pipeline_add_ended(struct pipeline *p, struct target *target,
 void pipeline_add_ended_memory(struct pipeline *p, struct target *target,
 			       const struct span_memory *span);
 /* A span that is open, at a look at its memory. */
-void pipeline_see_open(struct pipeline *p, const struct target *target,
-		       const struct span_memory *span);
+void pipeline_see_open(struct pipeline *p, struct target *target, const struct span_memory *span);
 /* A sample whose executable is still being read: kept, within 4 MiB for all, else counted. */
 void pipeline_hold(struct pipeline *p, const struct sample_record *sample);
 /* Adds what was held for the target. */

@@ -281,7 +281,19 @@ static void fill_end(const struct span_memory *span, struct span_end *end)
 	end->span.status = span->status;
 	end->span.kind = span->kind;
 	end->span.start_wall_ns = go_time_wall_ns(span->start);
-	end->span.duration_ns = go_time_between_ns(span->start, span->end);
+	if (!span_memory_is_open(span))
+		end->span.duration_ns = go_time_between_ns(span->start, span->end);
+}
+
+bool span_open_of_memory(const struct target *target, const struct span_memory *span,
+			 uint64_t now_wall_ns, char *name, struct span_end *is)
+{
+	if (!span_memory_is_plausible(span, now_wall_ns))
+		return false;
+	fill_end(span, is);
+	is->name = name;
+	is->name_size = span_memory_read_name(target->process, span, name);
+	return true;
 }
 
 bool span_end_of_memory(const struct target *target, const struct span_memory *span, char *name,

@@ -48,6 +48,9 @@ void span_sight_of_sample(const struct target *target, const struct sample_recor
  */
 bool span_end_of_memory(const struct target *target, const struct span_memory *span, char *name,
 			struct span_end *end);
+/* The same for a span that is open: without an end. False: it cannot be one. */
+bool span_open_of_memory(const struct target *target, const struct span_memory *span,
+			 uint64_t now_wall_ns, char *name, struct span_end *is);
 bool span_end_of_record(const struct target *target, const struct span_record *record, char *name,
 			struct span_end *end);
 

@@ -11,6 +11,8 @@
 #include "base/string_table.h"
 #include "spans/spans.h"
 
+#define SEEN_NS 1000000000ull /* a span seen to be open so short before the end was open then */
+
 const char *report_view_string(const struct report_view *v, uint32_t id)
 {
 	return string_table_get(v->strings, id);
@@ -19,6 +21,17 @@ const char *report_view_string(const struct report_view *v, uint32_t id)
 uint64_t report_view_ns(const struct report_view *v, uint64_t samples)
 {
 	return samples * v->profile.period_ns;
+}
+
+uint64_t report_view_took_ns(const struct report_view *v, const struct span *span)
+{
+	uint64_t end_ns = v->profile.start_wall_ns + v->profile.duration_ns;
+
+	if (span->ended)
+		return span->duration_ns;
+	if (span->open_wall_ns <= span->start_wall_ns || span->open_wall_ns + SEEN_NS < end_ns)
+		return 0;
+	return span->open_wall_ns - span->start_wall_ns;
 }
 
 void report_hex(const uint8_t *bytes, size_t count, char *to)

@@ -10,6 +10,7 @@
 #include "profile/profile.h"
 #include "report/report.h"
 
+struct span;
 struct spans;
 struct string_table;
 
@@ -44,6 +45,12 @@ void report_view_close(struct report_view *v);
 const char *report_view_string(const struct report_view *v, uint32_t id);
 /* CPU time of that many samples, ns. */
 uint64_t report_view_ns(const struct report_view *v, uint64_t samples);
+
+/*
+ * How long the span took, or has been open where it still was when the profile ended. ns; 0
+ * unknown.
+ */
+uint64_t report_view_took_ns(const struct report_view *v, const struct span *span);
 
 /* Writes 2 × count hex digits and a NUL. */
 void report_hex(const uint8_t *bytes, size_t count, char *to);

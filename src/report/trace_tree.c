@@ -43,9 +43,11 @@ struct tree {
 	uint64_t start_ns, end_ns; /* of all of them, since 1970 */
 };
 
-static bool is_of_trace(const struct span *span, const uint8_t trace_id[16])
+static bool is_of_trace(const struct report_view *v, const struct span *span,
+			const uint8_t trace_id[16])
 {
-	return span->ended && !memcmp(span->trace_id, trace_id, sizeof(span->trace_id));
+	return !memcmp(span->trace_id, trace_id, sizeof(span->trace_id)) &&
+	       (span->ended || report_view_took_ns(v, span));
 }
 
 bool trace_tree_has_rows(const struct report_view *v, const uint8_t trace_id[16])
@@ -53,7 +55,7 @@ bool trace_tree_has_rows(const struct report_view *v, const uint8_t trace_id[16]
 	size_t found = 0;
 
 	for (uint32_t handle = 1; handle <= spans_count(v->spans) && found < 2; handle++)
-		found += is_of_trace(spans_get(v->spans, handle), trace_id);
+		found += is_of_trace(v, spans_get(v->spans, handle), trace_id);
 	return found == 2;
 }
 
@@ -123,13 +125,13 @@ static void put_in_order(struct tree *t)
 			place_all_below(t, i);
 }
 
-static void measure(struct tree *t)
+static void measure(const struct report_view *v, struct tree *t)
 {
 	t->start_ns = t->nodes[0].span->start_wall_ns;
 	t->end_ns = t->start_ns + 1;
 	for (size_t i = 0; i < t->count; i++) {
 		const struct span *span = t->nodes[i].span;
-		uint64_t end_ns = span->start_wall_ns + span->duration_ns;
+		uint64_t end_ns = span->start_wall_ns + report_view_took_ns(v, span);
 
 		if (end_ns > t->end_ns)
 			t->end_ns = end_ns;
@@ -145,7 +147,7 @@ static int grow(const struct report_view *v, const uint8_t trace_id[16], struct 
 	for (uint32_t handle = 1; handle <= spans_count(v->spans); handle++) {
 		const struct span *span = spans_get(v->spans, handle);
 
-		if (is_of_trace(span, trace_id) && t->all++ < SPANS_MAX)
+		if (is_of_trace(v, span, trace_id) && t->all++ < SPANS_MAX)
 			t->nodes[t->count++].span = span;
 	}
 	if (!t->count)
@@ -153,7 +155,7 @@ static int grow(const struct report_view *v, const uint8_t trace_id[16], struct 
 	qsort(t->nodes, t->count, sizeof(*t->nodes), by_start);
 	find_parents(t);
 	put_in_order(t);
-	measure(t);
+	measure(v, t);
 	return 0;
 }
 
@@ -178,11 +180,12 @@ static struct layout lay_out(size_t width)
 	return l;
 }
 
-static void paint_bar(const struct paint *p, const struct tree *t, const struct span *span)
+static void paint_bar(const struct paint *p, const struct tree *t, const struct span *span,
+		      uint64_t took_ns)
 {
 	double whole = (double)(t->end_ns - t->start_ns);
 	double from = (double)(span->start_wall_ns - t->start_ns) / whole * BAR_COLUMNS;
-	double to = from + (double)span->duration_ns / whole * BAR_COLUMNS;
+	double to = from + (double)took_ns / whole * BAR_COLUMNS;
 	size_t begin = (size_t)from, end = (size_t)(to + 0.5);
 
 	if (begin >= BAR_COLUMNS)
@@ -199,6 +202,7 @@ static void paint_node(const struct paint *p, const struct report_view *v, const
 {
 	const struct span *span = node->span;
 	const char *name = report_view_string(v, span->name);
+	uint64_t took_ns = report_view_took_ns(v, span);
 	size_t indent = INDENT * node->depth;
 	char number[COLUMN_COUNT][PAINT_NUMBER_MAX];
 
@@ -206,7 +210,9 @@ static void paint_node(const struct paint *p, const struct report_view *v, const
 		indent = INDENT_MAX;
 	if (indent > l->name / 2)
 		indent = l->name / 2;
-	paint_ms(span->duration_ns, number[TOOK]);
+	paint_ms(took_ns, number[TOOK]);
+	if (!span->ended)
+		strncat(number[TOOK], "+", PAINT_NUMBER_MAX - strlen(number[TOOK]) - 1);
 	paint_ms(span->value_ns, number[ON_CPU]);
 	paint_ms(span->start_wall_ns - t->start_ns, number[STARTS]);
 	paint_spaces(p, indent);
@@ -214,7 +220,7 @@ static void paint_node(const struct paint *p, const struct report_view *v, const
 	for (size_t i = 0; i < l->shown; i++)
 		paint_right(p, PAINT_PLAIN, number[i], columns[i].width);
 	if (l->bar)
-		paint_bar(p, t, span);
+		paint_bar(p, t, span, took_ns);
 	paint_end_line(p);
 }
 

@@ -51,6 +51,8 @@ uint64_t durations_quantile(const struct durations *d, double share)
 	double wanted = share * (double)d->count;
 	uint64_t seen = 0, ns;
 
+	if (!d->count || wanted > (double)(d->count - 1))
+		return d->max_ns;
 	for (uint32_t i = 0; i < DURATIONS_BUCKETS; i++) {
 		seen += d->buckets[i];
 		if (!seen || (double)seen < wanted)

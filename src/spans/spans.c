@@ -168,15 +168,31 @@ static struct span *row_of_ended(struct spans *s, const uint8_t trace_id[16],
 	return find(s, &key);
 }
 
-/* What an ended span has beyond an open one. */
-static void absorb_end(struct span *row, const struct span *other)
+static void absorb_begin(struct span *row, const struct span *other)
 {
-	row->ended = true;
-	row->status = other->status;
 	row->kind = other->kind;
 	memcpy(row->parent_id, other->parent_id, sizeof(row->parent_id));
 	row->start_wall_ns = other->start_wall_ns;
+	if (other->open_wall_ns > row->open_wall_ns)
+		row->open_wall_ns = other->open_wall_ns;
+}
+
+static void absorb_end(struct span *row, const struct span *other)
+{
+	absorb_begin(row, other);
+	row->ended = true;
+	row->status = other->status;
 	row->duration_ns = other->duration_ns;
+}
+
+/* What the SDK's memory says of an open span as of one that has ended. */
+static void absorb_memory(struct spans *s, struct span *row, const struct span_end *is)
+{
+	if (is->name_size)
+		set_name(s, row, is->name, is->name_size);
+	if (is->span.resource)
+		row->resource = is->span.resource;
+	row->sampled |= is->span.sampled;
 }
 
 /* Where the final name is not known the last one seen stands for it. */
@@ -200,14 +216,21 @@ void spans_end(struct spans *s, const struct span_end *end, bool keep)
 	if (row && row->ended)
 		return;
 	if (row) {
-		if (end->name_size)
-			set_name(s, row, end->name, end->name_size);
-		if (end->span.resource)
-			row->resource = end->span.resource;
-		row->sampled |= end->span.sampled;
+		absorb_memory(s, row, end);
 		absorb_end(row, &end->span);
 	}
 	add_to_group(s, end, row);
+}
+
+void spans_see_open(struct spans *s, const struct span_end *is, uint64_t wall_ns, bool keep)
+{
+	struct span *row = row_of_ended(s, is->span.trace_id, is->span.span_id, keep);
+
+	if (!row || row->ended)
+		return;
+	absorb_memory(s, row, is);
+	absorb_begin(row, &is->span);
+	row->open_wall_ns = wall_ns;
 }
 
 uint32_t spans_absorb(struct spans *s, const struct span *other, const char *name)
@@ -229,6 +252,8 @@ uint32_t spans_absorb(struct spans *s, const struct span *other, const char *nam
 	widen(row, other->first_ns, other->last_ns);
 	if (other->ended && !row->ended)
 		absorb_end(row, other);
+	else if (other->open_wall_ns && !row->ended)
+		absorb_begin(row, other);
 	return row->handle;
 }
 

@@ -27,12 +27,14 @@ struct span {
 	uint64_t value_ns; /* CPU time of all its samples */
 	uint64_t first_ns; /* CLOCK_MONOTONIC of the first and last sample */
 	uint64_t last_ns;
-	/* Known once it has ended and the SDK's memory could be read; else 0. */
-	bool ended;
-	uint8_t status; /* 0 unset, 1 error, 2 ok */
-	uint8_t kind;	/* 1 internal, 2 server, 3 client, 4 producer, 5 consumer */
+	/* Known once the SDK's memory was read while it was open or after its end; else 0. */
+	uint8_t kind; /* 1 internal, 2 server, 3 client, 4 producer, 5 consumer */
 	uint8_t parent_id[8];
 	uint64_t start_wall_ns; /* since 1970, as its trace has it */
+	uint64_t open_wall_ns;	/* when it was last seen to be open there; 0 never */
+	/* Known once it has ended; else 0. */
+	bool ended;
+	uint8_t status; /* 0 unset, 1 error, 2 ok */
 	uint64_t duration_ns;
 };
 
@@ -66,6 +68,8 @@ uint32_t spans_add(struct spans *s, const struct span_sight *sight);
  * name. Once for each span: telling it again changes nothing where the span is kept.
  */
 void spans_end(struct spans *s, const struct span_end *end, bool keep);
+/* What is known of an open span at `wall_ns`, kept like an end. `is` has no end. */
+void spans_see_open(struct spans *s, const struct span_end *is, uint64_t wall_ns, bool keep);
 /* The same for a span of another store with all its counts (merging, reading a file): `name` is its
  * name as text, `other->resource` a resource of this store's owner. */
 uint32_t spans_absorb(struct spans *s, const struct span *other, const char *name);

@@ -125,6 +125,18 @@ static void test_ends(void **state)
 }
 
 /* As if all had been added to one. */
+/* The longest is known exactly: of one, and of what is the last of several. */
+static void test_longest(void **state)
+{
+	struct durations d = {0};
+
+	durations_add(&d, 17168600000);
+	assert_int_equal(durations_quantile(&d, 0.5), 17168600000);
+	durations_add(&d, 1000);
+	assert_true(durations_quantile(&d, 0.5) < 1100);
+	assert_int_equal(durations_quantile(&d, 0.95), 17168600000);
+}
+
 static void test_merge(void **state)
 {
 	struct durations all = {0}, parts[2] = {{0}};
@@ -148,9 +160,8 @@ static void test_merge(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quantiles),
-		cmocka_unit_test(test_each_bucket),
-		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_quantiles), cmocka_unit_test(test_each_bucket),
+		cmocka_unit_test(test_ends),	  cmocka_unit_test(test_longest),
 		cmocka_unit_test(test_merge),
 	};
 

@@ -109,6 +109,60 @@ static void tree(void **state)
 	assert_int_equal(count_of(BAR), 26 + 7 + 13 + 12);
 }
 
+/* Spans that were open when the profile ended, which was 30 s after its start. */
+static void still_open(void **state)
+{
+	struct span_end is = {.name = "GET /stuck", .name_size = 10};
+	uint8_t parent[8];
+
+	END(7, 2, 1, "query", 20, 100, 12);
+	is.span = *spans_get(profile_get_spans(shop.profile), 1);
+	memcpy(is.span.span_id, is.span.parent_id, sizeof(parent));
+	memset(is.span.parent_id, 0, sizeof(parent));
+	is.span.ended = false;
+	is.span.start_wall_ns = SHOP_START_NS - 2000 * MS;
+	spans_see_open(profile_get_spans(shop.profile), &is, SHOP_START_NS + 29900 * MS, true);
+	REPORT(.columns = 100);
+	assert_has("    took 100 ms, its own CPU is 120 % of that\n");
+	keep_trace();
+	squeeze();
+	assert_has("GET /stuck 31,900+ 0 0 " BAR);
+	assert_has("\n  query 100 120 2,020 ");
+}
+
+/* Was it open at the end? Nobody looked. */
+static void seen_open_long_ago(void **state)
+{
+	struct span_end is = {.name = "GET /stuck", .name_size = 10};
+
+	END(7, 2, 1, "query", 20, 100, 3);
+	is.span = *spans_get(profile_get_spans(shop.profile), 1);
+	is.span.span_id[0] = 99;
+	is.span.ended = false;
+	spans_see_open(profile_get_spans(shop.profile), &is, SHOP_START_NS + 20000 * MS, true);
+	REPORT(.columns = 100);
+	assert_lacks("The trace of span");
+	assert_has("    took 100 ms\n"); /* too few samples to tell a share */
+}
+
+static void begun_before(void **state)
+{
+	struct span_end end = {.name = "GET /", .name_size = 5};
+
+	END(7, 1, NOWHERE, "GET /", 0, 0, 20);
+	end.span = *spans_get(profile_get_spans(shop.profile), 1);
+	shop_close(&shop);
+	shop_open(&shop);
+	end.span.resource = shop.shop;
+	end.span.start_wall_ns = SHOP_START_NS - 1500 * MS;
+	end.span.duration_ns = 1700 * MS;
+	end.span.status = SPAN_STATUS_ERROR;
+	spans_end(profile_get_spans(shop.profile), &end, true);
+	END(7, 1, NOWHERE, "GET /", 0, 0, 20);
+	REPORT(.columns = 100);
+	assert_has("    took 1,700 ms; it began 1,500 ms before the profile; failed\n");
+}
+
 /* A parent in another process, two that are each other's, one that is its own, equal IDs. */
 static void odd_parents(void **state)
 {
@@ -186,8 +240,16 @@ static void elapsed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(tree),  TEST(odd_parents), TEST(odd_times), TEST(many_and_deep),
-		TEST(alone), TEST(every_width), TEST(elapsed),
+		TEST(tree),
+		TEST(odd_parents),
+		TEST(odd_times),
+		TEST(still_open),
+		TEST(seen_open_long_ago),
+		TEST(begun_before),
+		TEST(many_and_deep),
+		TEST(alone),
+		TEST(every_width),
+		TEST(elapsed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -245,6 +245,44 @@ static void test_groups_at_the_cap(void **state)
 }
 
 /* The final name stays, whichever of the two is told first; samples add up. */
+/* Open as of a look, later, then ended; in another store, too. */
+static void test_open(void **state)
+{
+	struct span_end is = end_of(1, "GET", 0), ended = end_of(1, "GET /", 5 * MS);
+	const struct span *span;
+	struct fixture f, g;
+	uint32_t handle;
+
+	open_store(&f, 100);
+	open_store(&g, 100);
+	is.span.status = 0;
+	spans_see_open(f.spans, &is, 1700000001000000000ull, false);
+	assert_int_equal(spans_count(f.spans), 0);
+	spans_see_open(f.spans, &is, 1700000001000000000ull, true);
+	spans_see_open(f.spans, &is, 1700000002000000000ull, false);
+	assert_int_equal(spans_count(f.spans), 1);
+	span = spans_get(f.spans, 1);
+	assert_false(span->ended);
+	assert_int_equal(span->start_wall_ns, is.span.start_wall_ns);
+	assert_int_equal(span->open_wall_ns, 1700000002000000000ull);
+	assert_memory_equal(span->parent_id, is.span.parent_id, 8);
+	assert_string_equal(string_table_get(f.strings, span->name), "GET");
+	handle = spans_absorb(g.spans, span, "GET");
+	assert_int_equal(spans_get(g.spans, handle)->open_wall_ns, 1700000002000000000ull);
+	assert_int_equal(spans_group_count(g.spans), 0);
+	spans_end(f.spans, &ended, true);
+	spans_see_open(f.spans, &is, 1700000003000000000ull, true); /* too late */
+	span = spans_get(f.spans, 1);
+	assert_true(span->ended);
+	assert_int_equal(span->duration_ns, 5 * MS);
+	assert_string_equal(string_table_get(f.strings, span->name), "GET /");
+	spans_absorb(g.spans, span, "GET /");
+	spans_absorb(g.spans, &(struct span){.open_wall_ns = 9, .span_id = {9}}, "x");
+	assert_true(spans_get(g.spans, handle)->ended);
+	close_store(&g);
+	close_store(&f);
+}
+
 static void test_absorb(void **state)
 {
 	struct span_end e = end_of(7, "", 30 * MS);
@@ -391,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_kept_in_half_of_the_room),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_groups_at_the_cap),
+		cmocka_unit_test(test_open),
 		cmocka_unit_test(test_absorb),
 		cmocka_unit_test(test_absorb_group),
 		cmocka_unit_test(test_merge_profiles),
