@@ -33,6 +33,8 @@
 #include "symbolize/symbolize.h"
 
 #define BINARIES_MAX	 1024
+#define BINARIES_LEAST	 4
+#define DESCRIPTORS_OWN	 48 /* of maps, programs, clocks */
 #define CACHE_BYTES	 (4 << 20)
 #define LOCATIONS_MAX	 32768
 #define RING_BYTES_LOCAL (1 << 20)
@@ -137,6 +139,18 @@ static int open_capture(struct session *s, char *why, size_t why_size)
 	return capture_open(&config, &handler, &s->capture, why, why_size);
 }
 
+/* Each one that is kept takes an open file, and one in use some more. */
+static size_t count_binaries_max(void)
+{
+	struct rlimit limit;
+	size_t room;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= 4 * BINARIES_MAX)
+		return BINARIES_MAX;
+	room = limit.rlim_cur > DESCRIPTORS_OWN ? (limit.rlim_cur - DESCRIPTORS_OWN) / 4 : 0;
+	return room > BINARIES_LEAST ? room : BINARIES_LEAST;
+}
+
 static int open_parts(struct session *s, char *why, size_t why_size)
 {
 	struct symbolizer_config symbolizer = {
@@ -146,7 +160,7 @@ static int open_parts(struct session *s, char *why, size_t why_size)
 	int error = block_cache_open(CACHE_BYTES, &s->cache);
 
 	if (!error)
-		error = binary_store_open(BINARIES_MAX, &s->store);
+		error = binary_store_open(count_binaries_max(), &s->store);
 	if (!error)
 		error = loader_open(s->store, &s->loader);
 	symbolizer.cache = s->cache;
@@ -321,6 +335,7 @@ int agent_run(const struct options *options, const struct log *main_log)
 		.log = &log,
 		.period_ns = 1000000000ull / options->frequency_hz,
 	};
+	struct loop *loop = NULL;
 	char why[512] = "";
 	int error;
 
@@ -346,14 +361,17 @@ int agent_run(const struct options *options, const struct log *main_log)
 	if (!error)
 		error = open_targets(&s, why, sizeof(why));
 	if (!error)
+		error = explain("cannot set up", loop_open(&s, &loop), why, sizeof(why));
+	if (!error)
 		error = start(&s, why, sizeof(why));
 	if (error) {
 		log_error(&log, "%s", why);
 	} else {
-		error = loop_run(&s);
+		error = loop_run(loop);
 		watchdog_finish(s.watchdog);
 		finish(&s);
 	}
+	loop_close(loop);
 	close_session(&s);
 	watchdog_close(s.watchdog);
 	return error || s.failed ? EXIT_FAILED : EXIT_DONE;

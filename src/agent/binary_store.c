@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A short list under a lock; unused executables are kept until their place is wanted. */
+/*
+ * A short list under a lock; unused executables are kept until their place is wanted or their file
+ * has been deleted.
+ */
 #include "agent/binary_store.h"
 
 #include <errno.h>
@@ -195,11 +198,23 @@ int binary_store_get(struct binary_store *s, int fd, struct block_cache *cache, 
 	return error ? error : insert(s, b, &status, out);
 }
 
+/* Nobody can run it again, and as long as it is open the disk keeps its bytes. */
+static void take_out(struct binary_store *s, struct binary *b)
+{
+	size_t place = 0;
+
+	while (s->binaries[place] != b)
+		place++;
+	s->binaries[place] = s->binaries[--s->count];
+	binary_free(b);
+}
+
 void binary_store_put(struct binary_store *s, struct binary *b)
 {
 	if (!b)
 		return;
 	pthread_mutex_lock(&s->lock);
-	b->references--;
+	if (!--b->references && b->go && gobinary_is_deleted(b->go))
+		take_out(s, b);
 	pthread_mutex_unlock(&s->lock);
 }

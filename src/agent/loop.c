@@ -77,13 +77,39 @@ static int open_descriptors(struct loop *l)
 	return error ? error : watch(l, capture_get_fd(l->s->capture));
 }
 
-static void close_descriptors(struct loop *l)
+static void close_if_open(int fd)
 {
-	int fds[] = {l->epoll_fd, l->signal_fd, l->timer_fd, l->span_timer_fd};
+	if (fd >= 0)
+		close(fd);
+}
 
-	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+int loop_open(struct session *s, struct loop **out)
+{
+	struct loop *l = calloc(1, sizeof(*l));
+	int error;
+
+	*out = l;
+	if (!l)
+		return -ENOMEM;
+	*l = (struct loop){
+		.s = s, .epoll_fd = -1, .signal_fd = -1, .timer_fd = -1, .span_timer_fd = -1};
+	error = open_descriptors(l);
+	if (!error)
+		return 0;
+	loop_close(l);
+	*out = NULL;
+	return error;
+}
+
+void loop_close(struct loop *l)
+{
+	if (!l)
+		return;
+	close_if_open(l->span_timer_fd);
+	close_if_open(l->timer_fd);
+	close_if_open(l->signal_fd);
+	close_if_open(l->epoll_fd);
+	free(l);
 }
 
 /* First signal: stop and write. Second: leave at once. */
@@ -274,30 +300,25 @@ static void drain(struct loop *l)
 	end_window(l);
 }
 
-int loop_run(struct session *s)
+int loop_run(struct loop *l)
 {
-	struct loop l = {
-		.s = s, .epoll_fd = -1, .signal_fd = -1, .timer_fd = -1, .span_timer_fd = -1};
-	int error = open_descriptors(&l);
+	struct session *s = l->s;
+	int error = 0;
 
-	if (error)
-		goto out;
-	l.table = options_is_local(s->options);
-	l.on_terminal = live_is_possible(s->options);
-	l.start_ns = l.now_ns = clock_monotonic_ns();
+	l->table = options_is_local(s->options);
+	l->on_terminal = live_is_possible(s->options);
+	l->start_ns = l->now_ns = clock_monotonic_ns();
 	if (s->options->duration_ns)
-		l.end_ns = l.now_ns + s->options->duration_ns;
-	l.window_end_ns = l.now_ns + next_window_ns(&l);
-	while (!l.stop && !error)
-		error = step(&l);
+		l->end_ns = l->now_ns + s->options->duration_ns;
+	l->window_end_ns = l->now_ns + next_window_ns(l);
+	while (!l->stop && !error)
+		error = step(l);
 	capture_stop(s->capture);
-	drain(&l);
+	drain(l);
 	targets_end(s->targets);
 	if (targets_refused(s->targets))
 		s->failed = true;
-out:
 	if (error)
 		log_error(s->log, "event loop: %s", strerror(-error));
-	close_descriptors(&l);
 	return error;
 }

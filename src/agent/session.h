@@ -42,7 +42,12 @@ struct session {
 	bool failed;	  /* something the exit code must tell */
 };
 
+struct loop;
+
+/* Takes the descriptors it needs, before executables take theirs. 0 or a negative errno. */
+int loop_open(struct session *s, struct loop **out);
 /* Runs until the duration is over, a signal comes or nothing is left to profile. */
-int loop_run(struct session *s);
+int loop_run(struct loop *l);
+void loop_close(struct loop *l);
 
 #endif

@@ -174,7 +174,8 @@ static uint64_t start_of(const struct span_candidate *c)
 
 /*
  * Of a frame's words those whose address is taken do not show as used: one that leads to an open
- * child of the chosen span tells that the work is the child's.
+ * child of the chosen span tells that the work is the child's. So does one in use: when spans began
+ * programs may set as they like.
  */
 static const struct span_candidate *descend(const struct span_candidate *c, size_t count,
 					    uint64_t limit, const struct span_candidate *chosen)
@@ -183,7 +184,7 @@ static const struct span_candidate *descend(const struct span_candidate *c, size
 		const struct span_candidate *from = chosen;
 
 		for (size_t i = 0; i < count && c[i].slot < limit; i++)
-			if (c[i].address && start_of(&c[i]) >= start_of(chosen) &&
+			if (c[i].address &&
 			    !memcmp(c[i].parent_id, chosen->span_id, sizeof(chosen->span_id)))
 				chosen = &c[i];
 		if (chosen == from)

@@ -140,6 +140,13 @@ void elf_image_close(struct elf_image *image)
 	free(image);
 }
 
+bool elf_image_is_deleted(const struct elf_image *image)
+{
+	struct stat status;
+
+	return !fstat(image->fd, &status) && !status.st_nlink;
+}
+
 void elf_image_set_cache(struct elf_image *image, struct block_cache *cache)
 {
 	if (image->cache)

@@ -39,6 +39,8 @@ struct elf_tls { /* PT_TLS; all 0: the file has none */
  */
 int elf_image_open(int fd, struct block_cache *cache, struct elf_image **out);
 void elf_image_close(struct elf_image *image);
+/* Whether its file has no name any more. */
+bool elf_image_is_deleted(const struct elf_image *image);
 
 bool elf_image_is_pie(const struct elf_image *image);	   /* ET_DYN: addresses get a load bias */
 uint16_t elf_image_machine(const struct elf_image *image); /* EM_X86_64, EM_AARCH64 */

@@ -195,6 +195,11 @@ void gobinary_set_cache(struct gobinary *b, struct block_cache *cache)
 	elf_image_set_cache(b->image, cache);
 }
 
+bool gobinary_is_deleted(const struct gobinary *b)
+{
+	return elf_image_is_deleted(b->image);
+}
+
 const struct gobinary_info *gobinary_get_info(const struct gobinary *b)
 {
 	return &b->info;

@@ -118,6 +118,8 @@ int gobinary_open(int fd, struct block_cache *cache, struct gobinary **out);
 void gobinary_close(struct gobinary *b);
 /* Look-ups go through another cache from here on: the opening thread's gives way to the user's. */
 void gobinary_set_cache(struct gobinary *b, struct block_cache *cache);
+/* Whether its file has no name any more. */
+bool gobinary_is_deleted(const struct gobinary *b);
 const struct gobinary_info *gobinary_get_info(const struct gobinary *b);
 struct pclntab *gobinary_get_pclntab(struct gobinary *b); /* lent */
 

@@ -133,7 +133,9 @@ uint64_t go_time_between_ns(struct go_time start, struct go_time end)
 {
 	uint64_t from = go_time_wall_ns(start), to = go_time_wall_ns(end);
 
-	return to > from ? to - from : 0;
+	if (to <= from)
+		return 0;
+	return to - from < INT64_MAX ? to - from : INT64_MAX;
 }
 
 /* An end that the SDK sets is the start and what the monotonic clock says since. */

@@ -27,11 +27,17 @@ static uint64_t middle_of(uint32_t bucket)
 	return ((units << octave) << FIRST_SHIFT) + ((1ull << octave) << FIRST_SHIFT) / 2;
 }
 
+/* What programs say of times may be anything. */
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
 void durations_add(struct durations *d, uint64_t ns)
 {
 	d->buckets[bucket_of(ns)]++;
 	d->count++;
-	d->sum_ns += ns;
+	d->sum_ns = sum(d->sum_ns, ns);
 	if (ns > d->max_ns)
 		d->max_ns = ns;
 }
@@ -41,7 +47,7 @@ void durations_merge(struct durations *to, const struct durations *from)
 	for (uint32_t i = 0; i < DURATIONS_BUCKETS; i++)
 		to->buckets[i] += from->buckets[i];
 	to->count += from->count;
-	to->sum_ns += from->sum_ns;
+	to->sum_ns = sum(to->sum_ns, from->sum_ns);
 	if (from->max_ns > to->max_ns)
 		to->max_ns = from->max_ns;
 }

@@ -17,6 +17,18 @@ shop_build "$work"
 (cd tests/e2e/verify && go build -o "$work/verify" .)
 shop_start "$work"
 shop_profile "$seconds" "$build_dir/spanprof" -o "$work/shop.pb.gz"
+
+# A request that is under way at the attach and at the end shows as what it is.
+"$work/shop" load -to "$shop_address" -seconds 2 >"$work/answers" 2>&1 &
+requests=$!
+sleep 0.5
+"$build_dir/spanprof" -p "$shop_pid" -d 0.3 >"$work/stuck" 2>"$work/stuck.log"
+wait "$requests"
+grep -A 2 '^ *[0-9]*\. GET /cpu-heavy' "$work/stuck" | grep 'still open after .* began .* before the profile' || {
+	echo 'shop.sh: a request under way is not told of:' >&2
+	cat "$work/stuck.log" "$work/stuck" >&2
+	exit 1
+}
 shop_stop
 "$work/verify" shop -log "$work/shop.log" -pprof "$work/shop.pb.gz"
 

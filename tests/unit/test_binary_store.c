@@ -56,6 +56,20 @@ static int program_file(struct fixture *f)
 	return go_image_file(&f->program.image);
 }
 
+#define PATH "/tmp/test_binary_store_XXXXXX"
+
+/* And one with a name, which is to be removed. */
+static int named_file(struct fixture *f, char path[sizeof(PATH)])
+{
+	int fd;
+
+	strcpy(path, PATH);
+	fd = mkstemp(path);
+	assert_int_equal(write(fd, f->program.image.data, sizeof(f->program.image.data)),
+			 sizeof(f->program.image.data));
+	return fd;
+}
+
 static struct binary *get(struct binary_store *s, int fd, struct block_cache *cache)
 {
 	struct binary *b = NULL;
@@ -155,10 +169,13 @@ static void test_unreadable(void **state)
 static void test_cap(void **state)
 {
 	struct fixture *f = *state;
-	int fds[4] = {program_file(f), program_file(f), program_file(f), program_file(f)};
 	struct binary *a, *b, *c, *refused;
 	struct binary_store *s;
+	char paths[3][sizeof(PATH)];
+	int fds[3];
 
+	for (int i = 0; i < 3; i++)
+		fds[i] = named_file(f, paths[i]);
 	assert_int_equal(binary_store_open(2, &s), 0);
 	a = get(s, fds[0], f->cache);
 	b = get(s, fds[1], f->cache);
@@ -179,23 +196,53 @@ static void test_cap(void **state)
 	binary_store_put(s, c);
 	assert_int_equal(get(s, fds[1], f->cache)->profiled, 0); /* read anew, for c */
 	binary_store_close(s);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 3; i++) {
 		close(fds[i]);
+		unlink(paths[i]);
+	}
+}
+
+/* An executable that nobody runs and nobody can run again is not kept: the disk wants it back. */
+static void test_deleted(void **state)
+{
+	struct fixture *f = *state;
+	char first[sizeof(PATH)], second[sizeof(PATH)];
+	int fds[] = {named_file(f, first), named_file(f, second)};
+	struct binary *deleted, *kept;
+	struct binary_store *s;
+	size_t files;
+
+	assert_int_equal(binary_store_open(8, &s), 0);
+	files = open_files();
+	deleted = get(s, fds[0], f->cache);
+	kept = get(s, fds[1], f->cache);
+	assert_ptr_equal(get(s, fds[0], f->cache), deleted);
+	assert_int_equal(open_files(), files + 2);
+	unlink(first);
+	binary_store_put(s, deleted);
+	assert_int_equal(open_files(), files + 2); /* somebody runs it */
+	binary_store_put(s, deleted);
+	assert_int_equal(open_files(), files + 1);
+	binary_store_put(s, kept);
+	assert_int_equal(open_files(), files + 1);
+	assert_ptr_equal(get(s, fds[1], f->cache), kept);
+	binary_store_close(s);
+	close(fds[0]);
+	close(fds[1]);
+	unlink(second);
 }
 
 /* Overwritten in place: another executable. A new mode or link: the same file, looked at anew. */
 static void test_changes(void **state)
 {
 	struct fixture *f = *state;
-	char path[] = "/tmp/test_binary_store_XXXXXX";
-	int fd = mkstemp(path);
+	char path[sizeof(PATH)];
+	int fd = named_file(f, path);
 	struct timespec times[2], tick = {.tv_nsec = 30000000};
 	struct binary_store *s;
 	struct binary *b, *c;
 	struct stat st;
 
-	assert_int_equal(write(fd, f->program.image.data, sizeof(f->program.image.data)),
-			 sizeof(f->program.image.data));
 	assert_int_equal(binary_store_open(8, &s), 0);
 	b = get(s, fd, f->cache);
 	assert_true(binary_is_file(b, fd));
@@ -228,7 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shared),	   cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_unreadable), cmocka_unit_test(test_cap),
-		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_deleted),	   cmocka_unit_test(test_changes),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
