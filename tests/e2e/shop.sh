@@ -34,11 +34,11 @@ shop_stop
 
 # A trace of several spans is drawn: the server's, and inside it the route's own ones.
 sed -n '/^The trace of span/,/^$/p' "$work/report" >"$work/tree"
-grep -q '^GET /' "$work/tree" && grep -q '^  [a-z]' "$work/tree" || {
+if ! grep -q '^GET /' "$work/tree" || ! grep -q '^  [a-z]' "$work/tree"; then
 	echo 'shop.sh: the report draws no trace:' >&2
 	cat "$work/report" >&2
 	exit 1
-}
+fi
 
 # pprof's own filter finds the same in every span that was profiled.
 sed -n 's/^span GET .cpu-heavy .*span=\([0-9a-f]*\) .*/\1/p' "$work/shop.log" >"$work/spans"
