@@ -115,7 +115,7 @@ static uint32_t span_of(struct pipeline *p, const struct target *target,
 		break;
 	case SPAN_ANSWER_UNSAMPLED:
 		p->stats.unsampled++;
-		return 0;
+		return PROFILE_SPAN_UNSAMPLED;
 	case SPAN_ANSWER_UNSETTLED:
 		p->stats.span_unsettled++;
 		return 0;

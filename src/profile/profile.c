@@ -191,6 +191,8 @@ int profile_add_to_stack(struct profile *p, const struct sample_input *sample, u
 	err = profile_count(p, &key, sample->count);
 	if (err)
 		p->dropped += sample->count;
+	else if (sample->span == PROFILE_SPAN_UNSAMPLED)
+		p->unsampled += sample->count;
 	else if (sample->span && !key.span)
 		p->untagged += sample->count;
 	return err;
@@ -261,6 +263,7 @@ void profile_get_view(const struct profile *p, struct profile_view *view)
 		.sample_count = p->samples.count,
 		.dropped = p->dropped,
 		.untagged = p->untagged,
+		.unsampled = p->unsampled,
 		.names_lost = p->names_lost + string_table_dropped(p->strings),
 	};
 }

@@ -73,11 +73,14 @@ struct profile_view {
 		stack_count, resource_count, sample_count;
 	uint64_t dropped;    /* samples lost at a cap */
 	uint64_t untagged;   /* samples kept outside any span: theirs found no room */
+	uint64_t unsampled;  /* samples kept outside any span: theirs was sampled out */
 	uint64_t names_lost; /* times that a string found no room */
 };
 
 /* The handle of a span that found no room: the sample counts as untagged. */
 #define PROFILE_SPAN_LOST UINT32_MAX
+/* Of one that the tracer sampled out: no span, but counted. */
+#define PROFILE_SPAN_UNSAMPLED (UINT32_MAX - 1)
 
 /* What a resource is called, for profile_add_resource. Strings are lent. */
 struct resource_attribute {
@@ -92,7 +95,7 @@ struct sample_input {
 	size_t location_count;
 	bool truncated;
 	uint32_t resource;
-	uint32_t span; /* handle of this profile's spans, 0 none, or PROFILE_SPAN_LOST */
+	uint32_t span; /* handle of this profile's spans, 0 none, or one of those above */
 	uint64_t count;
 };
 

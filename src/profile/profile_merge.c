@@ -225,6 +225,7 @@ int profile_merge(struct profile *to, const struct profile *from)
 	profile_cover(to, from->start_wall_ns, from->end_wall_ns);
 	to->dropped += from->dropped;
 	to->untagged += from->untagged;
+	to->unsampled += from->unsampled;
 	to->names_lost += from->names_lost + string_table_dropped(from->strings);
 out:
 	close_maps(&m);

@@ -189,9 +189,17 @@ static int paint_outside(const struct paint *p, const struct report_view *v,
 	snprintf(title, sizeof(title), "CPU outside any span: %s ms (%s)",
 		 paint_ms(report_view_ns(v, v->outside_samples), ms),
 		 paint_share(v->outside_samples, v->chosen_samples, share));
-	paint_section(p, title,
+	paint_section(p, title, NULL);
+	if (v->profile.unsampled && !v->filtered) {
+		snprintf(title, sizeof(title),
+			 "%s samples of these are of spans that the tracer sampled out",
+			 paint_number(v->profile.unsampled, ms));
+		paint_wrapped(p, PAINT_PLAIN, title, 0);
+	}
+	paint_wrapped(p, PAINT_DIM,
 		      "garbage collection, start-up, spans begun before profiling, requests that "
-		      "are not traced, code that starts no span");
+		      "are not traced, code that starts no span",
+		      0);
 	return hot_list_paint(p, v, v->chosen, v->outside_rows,
 			      options->lines_max ? options->lines_max : LINES_DEFAULT, true);
 }

@@ -287,12 +287,16 @@ static void samples_whose_span_is_lost_are_counted(void **state)
 	assert_int_equal(v.untagged, 20 + 3 + 4); /* all but the first span's, in samples */
 	assert_int_equal(v.dropped, 0);
 	assert_int_equal(profile_add(a, &sample), 0);
+	sample.span = PROFILE_SPAN_UNSAMPLED;
+	sample.count = 7;
+	assert_int_equal(profile_add(a, &sample), 0);
 	config.spans_max = 100;
 	assert_int_equal(profile_open(&config, 1, &c), 0);
 	assert_int_equal(profile_merge(c, a), 0);
 	profile_get_view(c, &v);
 	assert_int_equal(v.untagged, 33);
-	assert_int_equal(total(&v), 88);
+	assert_int_equal(v.unsampled, 7);
+	assert_int_equal(total(&v), 95);
 	assert_int_equal(profile_merge(c, b), 0);
 	profile_get_view(c, &v);
 	assert_int_equal(v.untagged, 33);

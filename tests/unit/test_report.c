@@ -194,6 +194,12 @@ static void notes(void **state)
 	REPORT(.columns = 100);
 	assert_has(
 		"\nNote: samples of spans for which there was no room, counted as outside: 4.\n");
+	assert_lacks("sampled out");
+	cut.span = PROFILE_SPAN_UNSAMPLED;
+	cut.count = 5;
+	assert_int_equal(profile_add(shop.profile, &cut), 0);
+	REPORT(.columns = 100);
+	assert_has("5 samples of these are of spans that the tracer sampled out\n");
 }
 
 /* A stack of nothing known, and one as deep as a runaway recursion between two functions. */
