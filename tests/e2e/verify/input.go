@@ -56,7 +56,8 @@ type truth struct {
 	Wall      int64  `json:"wall_ns"`
 	Kinds     []kind `json:"kinds"`
 
-	slots map[int32][]slot // by thread, in order of time
+	slots map[int32][]slot  // by thread, in order of time
+	works map[string][]slot // by span, in no order
 	spans map[string]span
 }
 
@@ -70,7 +71,8 @@ func blank(id string) string {
 }
 
 func readTruth(r io.Reader) (*truth, error) {
-	t := &truth{slots: make(map[int32][]slot), spans: make(map[string]span)}
+	t := &truth{slots: make(map[int32][]slot), works: make(map[string][]slot),
+		spans: make(map[string]span)}
 	err := lines.Each(r, func(line []byte) error {
 		if t.Kinds == nil {
 			return json.Unmarshal(line, t)
@@ -90,6 +92,9 @@ func readTruth(r io.Reader) (*truth, error) {
 		}
 		s.Span, s.Trace = blank(s.Span), blank(s.Trace)
 		t.slots[s.Tid] = append(t.slots[s.Tid], s)
+		if s.Span != "" {
+			t.works[s.Span] = append(t.works[s.Span], s)
+		}
 		return nil
 	})
 	if err != nil {
@@ -102,6 +107,16 @@ func readTruth(r io.Reader) (*truth, error) {
 		sort.Slice(list, func(i, j int) bool { return list[i].Begin < list[j].Begin })
 	}
 	return t, nil
+}
+
+// isAtWork tells whether a stretch of work for the span was under way on any thread.
+func (t *truth) isAtWork(span string, at int64) bool {
+	for _, w := range t.works[span] {
+		if w.Begin <= at && at <= w.Finish {
+			return true
+		}
+	}
+	return false
 }
 
 // location is one frame of a sample.

@@ -64,15 +64,8 @@ type tally struct {
 	perSpan map[string]int // samples by span ID
 	perKind []kindTally
 	reasons map[string]int
-	traces  map[work]bool // that goroutines were at work for, in slots
 	shown   []string
 	first   int64 // time of the first sample
-}
-
-// work is a goroutine's for a trace.
-type work struct {
-	goid  uint64
-	trace string
 }
 
 type kindTally struct {
@@ -124,9 +117,7 @@ func (t *tally) blame(s *sample, format string, args ...any) {
 func match(known *truth, samples []sample, r rules) *tally {
 	t := &tally{rules: r, perSpan: make(map[string]int),
 		perKind: make([]kindTally, len(known.Kinds)), reasons: make(map[string]int),
-		traces: make(map[work]bool),
-		first:  samples[0].Time}
-	t.noteTraces(known, samples)
+		first: samples[0].Time}
 	for i := range samples {
 		t.add(known, &samples[i])
 	}
@@ -142,17 +133,6 @@ func slotOf(known *truth, s *sample) (w *slot, next int) {
 		return nil, next
 	}
 	return &list[next-1], next
-}
-
-// noteTraces: a goroutine may go on to another thread between two slots, so that what it works for
-// there is known from its other samples alone.
-func (t *tally) noteTraces(known *truth, samples []sample) {
-	for i := range samples {
-		s := &samples[i]
-		if w, _ := slotOf(known, s); w != nil && w.Trace != "" && s.Goid != 0 {
-			t.traces[work{s.Goid, w.Trace}] = true
-		}
-	}
 }
 
 func (t *tally) add(known *truth, s *sample) {
@@ -175,7 +155,8 @@ func (t *tally) add(known *truth, s *sample) {
 }
 
 // addBetween judges a sample outside all slots: it may carry a span only where one was open that
-// belongs to the work before or after it on this thread or of this goroutine, or was started there.
+// belongs to the work before or after it on this thread or was started there. Its goroutine may have
+// come from another thread: then nobody is at work for it there at that moment.
 func (t *tally) addBetween(known *truth, s *sample, list []slot, next int) {
 	// With a goroutine at hand the scheduler is parking or readying it: judged by its spans.
 	if onScheduler(s.stack) && (s.Span == "" || s.Goid == 0) {
@@ -188,10 +169,9 @@ func (t *tally) addBetween(known *truth, s *sample, list []slot, next int) {
 	}
 	issued := known.spans[s.Span]
 	open := s.Time >= issued.Start[0] && (issued.End[1] == 0 || s.Time <= issued.End[1])
-	near := issued.Tid == s.Tid || t.traces[work{s.Goid, s.Trace}] ||
-		next > 0 && list[next-1].Trace == s.Trace ||
+	near := issued.Tid == s.Tid || next > 0 && list[next-1].Trace == s.Trace ||
 		next < len(list) && list[next].Trace == s.Trace
-	if open && near {
+	if open && (near || !known.isAtWork(s.Span, s.Time)) {
 		t.between++
 		t.nearby++
 		return
@@ -208,7 +188,7 @@ func absence(s *sample, issued span) string {
 	case issued.End[1] != 0 && s.Time > issued.End[1]:
 		return fmt.Sprintf("ended %d us before", (s.Time-issued.End[1])/1000)
 	}
-	return fmt.Sprintf("open, but of thread %d and of no work beside it", issued.Tid)
+	return fmt.Sprintf("open, but of thread %d, and somebody is at work for it elsewhere", issued.Tid)
 }
 
 // addIdle judges a sample of a thread on which no goroutine ran: it works for no span.

@@ -371,19 +371,19 @@ func TestSlope(t *testing.T) {
 	}
 }
 
-// A goroutine goes on to another thread, on which it has not begun to work.
+// A goroutine goes on to another thread, on which it has not begun to work: right unless somebody
+// is at work for its span elsewhere.
 func TestBetweenOnAnotherThread(t *testing.T) {
 	const trace = "0000000000000000000000000000000a"
+	ofA := slot{Tid: 1, Begin: 10, Finish: 20, Span: spanA, Trace: trace}
 	k := &truth{Kinds: []kind{{}},
-		slots: map[int32][]slot{
-			1: {{Tid: 1, Begin: 10, Finish: 20, Span: spanA, Trace: trace}},
-			2: {{Tid: 2, Begin: 10, Finish: 20, Span: spanB, Trace: "b"}}},
+		slots: map[int32][]slot{1: {ofA}, 2: {{Tid: 2, Begin: 1, Finish: 5, Trace: "b"}}},
+		works: map[string][]slot{spanA: {ofA}},
 		spans: map[string]span{spanA: {ID: spanA, Trace: trace, Tid: 1, Start: [2]int64{5, 6}}}}
-	for goid, nearby := range map[uint64]int{7: 1, 8: 0} {
-		got := match(k, []sample{{Time: 15, Tid: 1, Goid: 7, Span: spanA, Trace: trace},
-			{Time: 30, Tid: 2, Goid: goid, Span: spanA, Trace: trace}}, rules{})
+	for at, nearby := range map[int64]int{15: 0, 30: 1} {
+		got := match(k, []sample{{Time: at, Tid: 2, Goid: 7, Span: spanA, Trace: trace}}, rules{})
 		if got.nearby != nearby || got.stray != 1-nearby {
-			t.Errorf("goroutine %d: %d nearby, %d stray", goid, got.nearby, got.stray)
+			t.Errorf("at %d: %d nearby, %d stray", at, got.nearby, got.stray)
 		}
 	}
 }
