@@ -94,9 +94,10 @@ var inheriting = map[string]bool{"child": true, "child-after-own": true, "grandc
 
 // unaware are the kinds whose goroutine, when the span is older than the attach, may be older, too,
 // and holds nothing of it: nobody can tell it from one made before that span. It may be untagged,
-// but not wrong. (Children made after the attach are judged as older-new-child.)
+// but not wrong. (Children made after the attach are judged as older-new-child.) Likewise who leaked
+// its span, which is used no more.
 var unaware = map[string]bool{"older-unaware": true, "child": true, "child-after-own": true,
-	"grandchild": true, "orphan-open": true}
+	"grandchild": true, "orphan-open": true, "leaked": true}
 
 func (t *tally) explain(format string, args ...any) {
 	t.reasons[fmt.Sprintf(format, args...)]++
