@@ -24,7 +24,7 @@
 #include "symbolize/symbolize.h"
 
 #define CENSUS_NS	  300000000ull
-#define CENSUS_GOES_ON_NS 50000000ull /* at each tick of the loop */
+#define CENSUS_GOES_ON_NS 20000000ull /* at each tick of the loop */
 #define CENSUS_ROUNDS	  20	      /* a tick apart, for those that ran */
 
 static void go_on_with_census(struct targets *t, struct target *target, uint64_t budget_ns)

@@ -268,7 +268,7 @@ many_goroutines()
 	report 17 golang/go#33250 "$harm == 0 && $attach_ms < 5000 && $inside > 10" \
 		"p99 $(awk '{ if ($1 == "before") a = $4; if ($1 == "steady") b = $4 }
 			END { printf "%s ms before, %s ms while profiled", a, b }' "$work/latency"), \
-attached after $attach_ms ms, census: $census"
+attached after $attach_ms ms, census: ${census:-still under way}"
 }
 
 # figures: what the server has done by now.
