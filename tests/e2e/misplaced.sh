@@ -54,7 +54,7 @@ expect 'messages that the start point is another' \
 	"$(grep -c 'spans start, but not where they were looked for' "$work/log")" 1
 expect_text "$work/log" 'looked for at recordingSpan.runtimeTrace' 'the next one'
 # Judged as a whole below: what is wrong, and what has its tag by a probe again.
-truth_verify 199 >"$work/verdict" || :
+truth_verify 199 -show 30 >"$work/verdict" || :
 expect_text "$work/verdict" 'total: .* wrong 0 ' 'no wrong span'
 count()
 {
