@@ -116,11 +116,18 @@ static void paint_span_time(const struct paint *p, const struct report_view *v,
 	paint_wrapped(p, PAINT_PLAIN, line, 4);
 }
 
+static size_t count_listed(const struct report_view *v, const struct report_options *options)
+{
+	size_t max = options->spans_max ? options->spans_max : SPANS_DEFAULT;
+
+	return v->sum_count < max ? v->sum_count : max;
+}
+
 static int paint_spans(const struct paint *p, const struct report_view *v,
 		       const struct report_options *options)
 {
 	char ms[PAINT_NUMBER_MAX], legend[128];
-	size_t max = options->spans_max ? options->spans_max : SPANS_DEFAULT, i;
+	size_t listed = count_listed(v, options), i;
 	size_t lines = options->lines_max ? options->lines_max : LINES_DEFAULT;
 	const struct span_sum *sum;
 	int err = 0;
@@ -130,7 +137,7 @@ static int paint_spans(const struct paint *p, const struct report_view *v,
 		 "sample: %s ms",
 		 paint_ms(report_view_ns(v, 1), ms));
 	paint_section(p, "Spans with the most CPU", legend);
-	for (i = 0; !err && i < v->sum_count && i < max; i++) {
+	for (i = 0; !err && i < listed; i++) {
 		sum = &v->sums[i];
 		paint_end_line(p);
 		paint_span_title(p, v, sum, i + 1);
@@ -163,16 +170,16 @@ static int paint_elapsed(const struct paint *p, const struct report_view *v)
 static int paint_trace(const struct paint *p, const struct report_view *v,
 		       const struct report_options *options)
 {
-	size_t max = options->spans_max ? options->spans_max : SPANS_DEFAULT, i;
+	size_t listed = count_listed(v, options), i;
 	const struct span *span;
 	char title[64];
 
-	for (i = 0; i < v->sum_count && i < max; i++) {
+	for (i = 0; i < listed; i++) {
 		span = spans_get(v->spans, v->sums[i].span);
 		if (span && trace_tree_has_rows(v, span->trace_id))
 			break;
 	}
-	if (i == v->sum_count || i == max)
+	if (i == listed)
 		return 0;
 	snprintf(title, sizeof(title), "The trace of span %zu", i + 1);
 	paint_section(p, title,

@@ -10,12 +10,11 @@
 #include "report/paint.h"
 #include "report/report_view.h"
 
-/* Whether there is more to tell of this trace than one span: two that have ended or still are open.
- */
+/* Whether at least two spans of this trace are known: that have ended, or still were open. */
 bool trace_tree_has_rows(const struct report_view *v, const uint8_t trace_id[16]);
 /*
- * A line for each of them, parents before their children, these by their start; those
- * beyond `lines_max` are counted. -ENOMEM.
+ * A line for each of them, parents before their children, these by their start; those beyond
+ * `lines_max` are counted. -ENOMEM.
  */
 int trace_tree_paint(const struct paint *p, const struct report_view *v, const uint8_t trace_id[16],
 		     size_t lines_max);

@@ -144,12 +144,15 @@ func spanCost(ctx context.Context, b *bench) error {
 		row("  added by 2 null entry probes", "%s ns", d.null[k].words("%.0f"))
 		row("  times less", "%s", d.times[k].words("%.1f"))
 	}
-	if times := d.times[0].median(); times >= spanBudget {
-		row("", "a span: budget 1/%g: kept", spanBudget)
-	} else {
-		row("", "a span: budget 1/%g: MISSED", spanBudget)
-	}
+	row("", "a span: budget 1/%g: %s", spanBudget, d.spanVerdict())
 	return nil
+}
+
+func (d *differences) spanVerdict() string {
+	if d.times[0].median() >= spanBudget {
+		return "kept"
+	}
+	return "MISSED"
 }
 
 // sdkCosts measures a span with each SDK that spancost was built with.
@@ -171,12 +174,8 @@ func sdkCosts(ctx context.Context, b *bench) error {
 		if err != nil {
 			return fmt.Errorf("SDK %s: %w", release(file), err)
 		}
-		said := "kept"
-		if d.times[0].median() < spanBudget {
-			said = "MISSED"
-		}
 		row("SDK "+release(file), "%.0f, %s, %.0f: 1/%s, %s", d.without[0].median(),
-			d.added[0].words("%.0f"), d.null[0].median(), d.times[0].words("%.1f"), said)
+			d.added[0].words("%.0f"), d.null[0].median(), d.times[0].words("%.1f"), d.spanVerdict())
 	}
 	return nil
 }

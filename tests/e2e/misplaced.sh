@@ -55,6 +55,7 @@ expect 'messages that the start point is another' \
 expect_text "$work/log" 'looked for at recordingSpan.runtimeTrace' 'the next one'
 # Judged as a whole below: what is wrong, and what has its tag by a probe again.
 truth_verify 199 -show 30 >"$work/verdict" || :
+grep -e ' × ' -e '^  +' "$work/verdict" || : # the reasons
 expect_text "$work/verdict" 'total: .* wrong 0 ' 'no wrong span'
 count()
 {
