@@ -108,7 +108,6 @@ static void print_itabs(const struct gobinary_info *i)
 		printf("itab.span=%#" PRIx64 "\n", i->itabs.span[k]);
 	for (size_t k = 0; k < i->itabs.context_count; k++)
 		printf("itab.context=%#" PRIx64 "\n", i->itabs.context[k]);
-	printf("itab.value=%#" PRIx64 "\n", i->itabs.value_context);
 }
 
 static void print_range(const char *name, uint64_t start, uint64_t end)

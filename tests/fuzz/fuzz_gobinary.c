@@ -24,7 +24,6 @@ static void check(const struct gobinary_info *i, size_t size)
 		abort();
 	if (i->itabs.span_count > GO_SPAN_ITABS_MAX ||
 	    i->itabs.context_count > GO_CONTEXT_ITABS_MAX ||
-	    (i->itabs.value_context && !i->itabs.context_count) ||
 	    (i->itabs.span_count && !i->span_type) || i->allgs & 7)
 		abort();
 	if (!memchr(i->go_version, 0, sizeof(i->go_version)) ||

@@ -121,9 +121,6 @@ func printContexts(bias uintptr) {
 			continue
 		}
 		fmt.Printf("itab.context=%#x\n", made.first-bias)
-		if reflect.TypeOf(c.made).String() == "*context.valueCtx" {
-			fmt.Printf("itab.value=%#x\n", made.first-bias)
-		}
 	}
 }
 

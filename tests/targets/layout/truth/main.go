@@ -259,14 +259,11 @@ func (c *checker) checkItabs() {
 		if i == "context.Context" && c.derived(strings.TrimPrefix(t, "*")) {
 			want["itab.context"] = append(want["itab.context"], address)
 		}
-		if name[len("go:itab."):] == "*context.valueCtx,context.Context" {
-			want["itab.value"] = append(want["itab.value"], address)
-		}
 	}
 	if !named {
 		return
 	}
-	for _, key := range []string{"itab.span", "itab.context", "itab.value"} {
+	for _, key := range []string{"itab.span", "itab.context"} {
 		said := c.itabs[key]
 		sort.Strings(said)
 		sort.Strings(want[key])
