@@ -171,8 +171,8 @@ static __always_inline bool take_context_map(struct sample_record *record)
 }
 
 /*
- * For a goroutine of which the store knows nothing; `limit` is the end of its stack. Returns the
- * number of words behind the record.
+ * For a goroutine of which the store does not know all; `limit` is the end of its stack. Returns
+ * the number of words behind the record.
  */
 static __always_inline __u32 look_further(const struct target_process *target, __u64 limit,
 					  struct scratch *s, __u32 words)
@@ -182,7 +182,8 @@ static __always_inline __u32 look_further(const struct target_process *target, _
 
 	if (target->flags & TARGET_SPANS && target->itabs.end)
 		words = scan_stack(s, words, sp, limit, record->g);
-	if (!take_labels(target, record->g, record))
+	if (!(record->flags & (SAMPLE_SPAN | SAMPLE_UNSAMPLED | SAMPLE_SPAN_UNREADABLE)) &&
+	    !take_labels(target, record->g, record))
 		take_context_map(record);
 	return words;
 }

@@ -60,7 +60,11 @@ static __always_inline bool take_stored_span(const struct target_process *target
 	return true;
 }
 
-/* True when it is settled what the goroutine works for. */
+/*
+ * True when it is settled what the goroutine works for. An older span alone does not settle it
+ * while no span was seen to start: the probe may be misplaced, and a younger one stand on the
+ * stack.
+ */
 static __always_inline bool look_up_span(const struct target_process *target, __u64 g,
 					 struct sample_record *record)
 {
@@ -68,9 +72,10 @@ static __always_inline bool look_up_span(const struct target_process *target, __
 
 	if (!window)
 		return true;
-	return take_stored_span(target, 0, g, window, record) ||
-	       (target->flags & TARGET_OLDER &&
-		take_stored_span(target, GOROUTINE_OLDER, g, window, record));
+	if (take_stored_span(target, 0, g, window, record))
+		return true;
+	return take_stored_span(target, GOROUTINE_OLDER, g, window, record) &&
+	       target->flags & TARGET_SPANS_SEEN;
 }
 
 #endif

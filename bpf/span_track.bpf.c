@@ -180,7 +180,7 @@ static __always_inline int find_current(const struct target_process *target, __u
 
 	if (goroutine)
 		state = find_open_span(goroutine, WINDOW_OF_PROBE, open, &level);
-	if (state == SPAN_ENDED && target->flags & TARGET_OLDER) {
+	if (state == SPAN_ENDED) {
 		goroutine = goroutine_find(target, GOROUTINE_OLDER, g, goid);
 		if (goroutine)
 			state = find_open_span(goroutine, WINDOW_OF_PROBE, open, &level);

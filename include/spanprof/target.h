@@ -18,8 +18,7 @@ enum target_flags {
 	TARGET_CGO = 1 << 3,		 /* runtime.iscgo: how arm64 finds g */
 	TARGET_START_ON_BRANCH = 1 << 4, /* start probe sits on a branch: see span_track */
 	TARGET_SPANS_SEEN = 1 << 5,	 /* set by the kernel side: a span was announced */
-	TARGET_OLDER = 1 << 6,		 /* goroutines may have spans that a census found */
-	TARGET_LABELS_MAP = 1 << 7,	 /* g.labels is a map, as up to Go 1.23; else a slice */
+	TARGET_LABELS_MAP = 1 << 6,	 /* g.labels is a map, as up to Go 1.23; else a slice */
 };
 
 /* [start, end) of one function, absolute in the process. */

@@ -164,7 +164,7 @@ static void tell_older(struct pipeline *p, struct target *target,
 	if (span->answer != SPAN_ANSWER_SPAN || span->source != SPAN_ON_STACK || !span->direct ||
 	    !p->config.capture)
 		return;
-	if (span->start_wall_ns >= target->attached_wall_ns) {
+	if (span->start_wall_ns >= target->probed_wall_ns) {
 		target->unseen_spans += target->last_unseen != span->address;
 		target->last_unseen = span->address;
 		return;

@@ -222,13 +222,37 @@ static const struct span_candidate *choose(const struct target *target,
 					 : chosen;
 }
 
+/* Whether the span that counts was begun, by whatever others, under that one. */
+static bool descends(const struct span_candidate *c, size_t count,
+		     const struct span_candidate *chosen, const uint8_t span_id[8])
+{
+	for (size_t round = 0; chosen && round <= count; round++) {
+		const struct span_candidate *parent = NULL;
+
+		if (!memcmp(chosen->parent_id, span_id, sizeof(chosen->parent_id)))
+			return true;
+		for (size_t i = 0; i < count && !parent; i++)
+			if (c[i].address &&
+			    !memcmp(c[i].span_id, chosen->parent_id, sizeof(c[i].span_id)))
+				parent = &c[i];
+		chosen = parent;
+	}
+	return false;
+}
+
+/*
+ * The span of the stack, where the store has none, or but an older one and the stack shows what was
+ * begun under it unseen.
+ */
 static enum span_answer of_candidates(const struct target *target,
 				      const struct sample_record *sample,
 				      const struct unwound_stack *stack, struct sampled_span *out)
 {
 	const struct span_candidate *c = choose(target, sample, stack);
 
-	if (!c)
+	if (!c || (sample->flags & SAMPLE_SPAN && sample->span.source == SPAN_OLDER &&
+		   !(c->address && descends(candidates_of(sample), sample->candidate_count, c,
+					    sample->span.span_id))))
 		return SPAN_ANSWER_NONE;
 	if (!c->address)
 		return SPAN_ANSWER_UNSAMPLED;

@@ -56,6 +56,7 @@ void target_take_census(struct targets *t, struct target *target)
 	bool had_probe = target_probes_have_go(t, target);
 	int error;
 
+	target->probed_wall_ns = clock_wall_ns();
 	target_probes_attach_go(t, target);
 	census_end(&target->census);
 	target->census_rounds = CENSUS_ROUNDS;
@@ -111,9 +112,6 @@ int target_attach(struct targets *t, struct entry *e)
 	attach_describe(info, target->bias, target->generation, &description);
 	if (!t->config.options->probes)
 		description.flags &= ~TARGET_SPANS;
-	/* An image that was prepared has had its probes from its first instruction on. */
-	if (description.flags & TARGET_SPANS && !prepared)
-		description.flags |= TARGET_OLDER;
 	if (e->first_span)
 		description.flags |= TARGET_SPANS_SEEN;
 	error = capture_set_process(t->config.capture, target->pid, &description);
@@ -121,8 +119,9 @@ int target_attach(struct targets *t, struct entry *e)
 		return error;
 	/* An exec from here on is announced; one before shows by the file. */
 	error = target_probes_attach(t, target);
-	target->attached_wall_ns = clock_wall_ns();
-	if (!error && description.flags & TARGET_OLDER)
+	target->probed_wall_ns = clock_wall_ns();
+	/* An image that was prepared has had its probes from its first instruction on. */
+	if (!error && description.flags & TARGET_SPANS && !prepared)
 		target_take_census(t, target);
 	return error || process_is_alive(target->process) ? error : -ESRCH;
 }

@@ -33,16 +33,22 @@ static void announce(const struct targets *t, const struct target *target)
 			 probe_level_words(g->level), (double)g->dwell_ns / 1e9);
 }
 
-/* What was known of its goroutines is out of date where spans have started unseen. */
+/* Spans have started unseen: what was known of its goroutines is out of date. */
+static void look_anew(struct targets *t, struct target *target)
+{
+	capture_forget_goroutines(t->config.capture, target->generation);
+	target_take_census(t, target);
+}
+
 static void change_level(struct targets *t, struct target *target, enum probe_level before)
 {
 	bool was_blind = before >= PROBES_NO_GO, is_blind = target->guard.level == PROBES_NONE;
 
 	target_probes_renew(t, target, false);
-	if (is_blind || was_blind)
+	if (is_blind)
 		capture_forget_goroutines(t->config.capture, target->generation);
-	if (was_blind && !is_blind)
-		target_take_census(t, target);
+	else if (was_blind)
+		look_anew(t, target);
 	announce(t, target);
 }
 
@@ -91,6 +97,7 @@ static void check_start_point(struct targets *t, struct target *target, uint64_t
 		      : attach_start_words(info, &(struct attach_choice){.skip = choice.skip + 1}));
 	binary->starts_skipped++;
 	target_probes_renew(t, target, true);
+	look_anew(t, target);
 }
 
 void targets_guard(struct targets *t, uint64_t now_ns)

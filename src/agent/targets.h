@@ -41,7 +41,7 @@ struct target {
 	struct census census;
 	unsigned census_rounds; /* left, of looks at goroutines that ran each time */
 	uint64_t attached_ns;
-	uint64_t attached_wall_ns;
+	uint64_t probed_wall_ns; /* spans that began before are older than the probes */
 	/* The resource's handle in the profile of a window, by the window's number. */
 	uint64_t window;
 	uint32_t resource;

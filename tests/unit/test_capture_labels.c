@@ -257,8 +257,16 @@ static void test_own_span_first(void **state)
 	static const uint64_t unsampled[4] = {0, 0xbbbb, 0xbbbb, 1};
 	struct program *p = program;
 	struct target_process target = fake_target(p->generation);
+	struct capture_older_span older = {.address = ADDRESS(&p->spans[1])};
 
 	add("span_id", SPAN_ID);
+	fake_span_make(&p->spans[1], 0xaa, 2, "older");
+	memcpy(older.span_id, p->spans[1].context.span_id, sizeof(older.span_id));
+	assert_int_equal(capture_add_older(p->capture.capture, p->generation, ADDRESS(&p->g),
+					   p->g.goid, &older, 1),
+			 0);
+	assert_span(sampled(), &p->spans[1], 0, SPAN_OLDER);
+	p->spans[1].end_wall = 1;
 	fake_span_make(&p->spans[0], 0xaa, 1, "own");
 	fake_start(&p->spans[0], &p->g);
 	assert_span(sampled(), &p->spans[0], 0, SPAN_OWN);

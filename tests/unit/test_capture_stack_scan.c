@@ -307,6 +307,26 @@ static void test_not_looked_for(void **state)
 	candidates(0);
 }
 
+/* As long as no span was seen to start, an older one is not all that there may be. */
+static void test_beside_an_older_span(void **state)
+{
+	struct program *p = program;
+	struct fake_span *s = heap->spans;
+	const struct whole_sample *first = &p->capture.first;
+	struct capture_older_span older = {.address = ADDRESS(&s[0])};
+
+	memcpy(older.span_id, s[0].context.span_id, sizeof(older.span_id));
+	assert_int_equal(capture_add_older(p->capture.capture, p->generation, ADDRESS(&heap->g),
+					   heap->g.goid, &older, 1),
+			 0);
+	put(3, with_span(0, &s[1]));
+	assert_span(sampled(), &s[0], 0, SPAN_OLDER);
+	assert_int_equal(first->sample.candidate_count, 1);
+	fake_start(&s[2], &p->g);
+	assert_span(sampled(), &s[0], 0, SPAN_OLDER);
+	assert_int_equal(first->sample.candidate_count, 0);
+}
+
 /* On the goroutine's own stack, which is this thread's: from SP on. */
 static void test_running(void **state)
 {
@@ -333,6 +353,7 @@ int main(void)
 		cmocka_unit_test_setup(test_limits, begin_heap),
 		cmocka_unit_test_setup(test_words_followed, begin_heap),
 		cmocka_unit_test_setup(test_not_looked_for, begin_heap),
+		cmocka_unit_test_setup(test_beside_an_older_span, begin_heap),
 		cmocka_unit_test_setup(test_running, begin_heap),
 	};
 

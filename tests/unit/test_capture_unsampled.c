@@ -252,11 +252,8 @@ static void test_older(void **state)
 {
 	struct program *p = program;
 	struct fake_span *s = p->spans;
-	struct target_process target = fake_target(p->generation);
 	struct capture_older_span older = {.address = ADDRESS(&s[0])};
 
-	target.flags |= TARGET_OLDER;
-	assert_int_equal(capture_set_process(p->capture.capture, getpid(), &target), 0);
 	fake_span_make(&s[0], 0xaa, 1, "older");
 	memcpy(older.span_id, s[0].context.span_id, sizeof(older.span_id));
 	assert_int_equal(capture_add_older(p->capture.capture, p->generation, ADDRESS(&p->g),

@@ -297,6 +297,41 @@ static void test_children(void **state)
 	assert_int_equal(look(f), SPAN_ANSWER_SPAN);
 }
 
+/* An older span is known, and gives way to what was begun under it alone. */
+static void test_under_an_older_one(void **state)
+{
+	struct fixture *f = *state;
+	struct sample_record *s = &f->record.sample;
+	struct span_candidate *child, *grandchild;
+
+	sample(f, "keeps");
+	grandchild = add(f, f->inner, 1, SECOND_NS);
+	child = add(f, f->outer, 2, 2 * SECOND_NS);
+	s->flags = SAMPLE_SPAN;
+	s->span.source = SPAN_OLDER;
+	memset(s->span.span_id, 3, sizeof(s->span.span_id));
+	assert_int_equal(look(f), SPAN_ANSWER_SPAN);
+	assert_int_equal(f->out.source, SPAN_OLDER); /* the stack's is another's child */
+	assert_int_equal(f->out.sight.span_id[0], 3);
+	memset(grandchild->parent_id, 2, sizeof(grandchild->parent_id));
+	assert_int_equal(look(f), SPAN_ANSWER_SPAN);
+	assert_int_equal(f->out.source, SPAN_OLDER);
+	memset(child->parent_id, 3, sizeof(child->parent_id));
+	assert_is(f, 1);
+	memset(grandchild->parent_id, 3, sizeof(grandchild->parent_id));
+	assert_is(f, 1);
+	/* Its parent is not: the work may well be done with an outer context. */
+	memset(s->span.span_id, 1, sizeof(s->span.span_id));
+	memset(grandchild->parent_id, 2, sizeof(grandchild->parent_id));
+	assert_int_equal(look(f), SPAN_ANSWER_SPAN);
+	assert_int_equal(f->out.source, SPAN_OLDER);
+	/* A circle ends. */
+	memset(child->parent_id, 1, sizeof(child->parent_id));
+	memset(s->span.span_id, 3, sizeof(s->span.span_id));
+	assert_int_equal(look(f), SPAN_ANSWER_SPAN);
+	assert_int_equal(f->out.source, SPAN_OLDER);
+}
+
 /* Labels are behind, and all is, where the record does not hold what it says. */
 static void test_other_answers(void **state)
 {
@@ -324,9 +359,10 @@ static void test_other_answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_use),	    cmocka_unit_test(test_implausible),
-		cmocka_unit_test(test_sampled_out), cmocka_unit_test(test_in_one_frame),
-		cmocka_unit_test(test_children),    cmocka_unit_test(test_other_answers),
+		cmocka_unit_test(test_in_use),	      cmocka_unit_test(test_implausible),
+		cmocka_unit_test(test_sampled_out),   cmocka_unit_test(test_in_one_frame),
+		cmocka_unit_test(test_children),      cmocka_unit_test(test_under_an_older_one),
+		cmocka_unit_test(test_other_answers),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
