@@ -76,6 +76,8 @@ static void add_row(const struct profile *p, const struct profile_view *v, const
 	for (uint32_t i = stack->location_count; i-- > 0;)
 		add_location(p, v, &v->locations[v->stack_locations[stack->first_location + i]],
 			     out);
+	if (!stack->location_count)
+		buffer_printf(out, ";[unknown]");
 	buffer_printf(out, " %llu\n", (unsigned long long)row->count);
 }
 

@@ -24,6 +24,7 @@ struct encoder {
 	struct pointer_list texts; /* the profile's strings under their ids, then our own */
 	int64_t trace_id, span_id, span_name, service;
 	int64_t *trace_id_at, *span_id_at; /* hex strings by span handle, 0 not there yet */
+	uint64_t unknown;		   /* location of samples that have none */
 };
 
 static int64_t add_text(struct encoder *e, const char *text)
@@ -208,6 +209,40 @@ static void add_locations(struct encoder *e, Pprof__Profile *m)
 	m->n_location = list.count;
 }
 
+static bool has_empty_stack(const struct profile_view *v)
+{
+	for (size_t i = 1; i < v->sample_count; i++)
+		if (v->samples[i].count && !v->stacks[v->samples[i].stack].location_count)
+			return true;
+	return false;
+}
+
+/* pprof's tables leave out what has no location. Behind the profile's own rows. */
+static void add_unknown(struct encoder *e, Pprof__Profile *m)
+{
+	Pprof__Function *f = NEW_MESSAGE(e->arena, Pprof__Function, PPROF__FUNCTION__INIT);
+	Pprof__Location *l = NEW_MESSAGE(e->arena, Pprof__Location, PPROF__LOCATION__INIT);
+	Pprof__Line *line = NEW_MESSAGE(e->arena, Pprof__Line, PPROF__LINE__INIT);
+	struct pointer_list functions = {(void **)m->function, m->n_function, m->n_function};
+	struct pointer_list locations = {(void **)m->location, m->n_location, m->n_location};
+	struct pointer_list lines = {0};
+
+	if (!f || !l || !line)
+		return;
+	f->id = line->function_id = m->n_function + 1;
+	f->name = f->system_name = add_text(e, "[unknown]");
+	l->id = e->unknown = m->n_location + 1;
+	pointer_list_add(e->arena, &lines, line);
+	pointer_list_add(e->arena, &functions, f);
+	pointer_list_add(e->arena, &locations, l);
+	l->line = (Pprof__Line **)lines.items;
+	l->n_line = lines.count;
+	m->function = (Pprof__Function **)functions.items;
+	m->n_function = functions.count;
+	m->location = (Pprof__Location **)locations.items;
+	m->n_location = locations.count;
+}
+
 static void add_label(struct encoder *e, struct pointer_list *labels, int64_t key, int64_t value)
 {
 	Pprof__Label *label = NEW_MESSAGE(e->arena, Pprof__Label, PPROF__LABEL__INIT);
@@ -257,13 +292,16 @@ static Pprof__Sample *new_sample(struct encoder *e, const struct profile_sample 
 
 	if (!m)
 		return NULL;
-	m->location_id = arena_take_array(e->arena, stack->location_count, sizeof(*m->location_id));
+	m->location_id =
+		arena_take_array(e->arena, stack->location_count + 1, sizeof(*m->location_id));
 	m->value = arena_take_array(e->arena, 2, sizeof(*m->value));
 	if (e->arena->failed)
 		return NULL;
 	for (uint32_t i = 0; i < stack->location_count; i++)
 		m->location_id[i] = e->view.stack_locations[stack->first_location + i];
 	m->n_location_id = stack->location_count;
+	if (!stack->location_count)
+		m->location_id[m->n_location_id++] = e->unknown;
 	m->value[0] = as_value(from->count);
 	m->value[1] = as_value((unsigned __int128)from->count * e->view.period_ns);
 	m->n_value = 2;
@@ -312,6 +350,8 @@ int format_pprof(const struct profile *p, struct buffer *out)
 	add_mappings(&e, &message);
 	add_functions(&e, &message);
 	add_locations(&e, &message);
+	if (has_empty_stack(&e.view))
+		add_unknown(&e, &message);
 	add_samples(&e, &message);
 	message.string_table = (char **)e.texts.items;
 	message.n_string_table = e.texts.count;

@@ -84,6 +84,12 @@ for tag in span_id trace_id span_name service; do
 	grep -q "$tag: Total" "$scratch/tags" || fail "no tag $tag"
 done
 top "$scratch/big.pb.gz"
+top -sample_index=samples -nodefraction=0 "$scratch/unknown.pb.gz"
+expect "samples with those of which nothing is known" \
+	"$(sed -n 's/^Showing nodes accounting for \([0-9]*\).*/\1/p' "$scratch/top")" 88
+grep -q ' 6 .*\[unknown\]$' "$scratch/top" || fail "[unknown] is not shown: $(cat "$scratch/top")"
+"$scratch/sink" check "$scratch"/unknown-*.otlp >"$scratch/figures" ||
+	fail "the checker found: $(cut -c 1-1000 "$scratch/figures")"
 
 # Folded: counts add up, no control characters.
 expect "counts in small.folded" "$(awk '{ sum += $NF } END { print sum }' "$scratch/small.folded")" 82

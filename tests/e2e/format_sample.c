@@ -125,11 +125,14 @@ int main(int argc, char **argv)
 {
 	static const struct format_otlp_options wire = {false, "0.1"};
 	struct writer w = {.directory = argc > 1 ? argv[1] : "."};
+	struct sample_input unknown = {NULL, 0, true, 1, 0, 6}; /* of its stack nothing is known */
 	struct profile *small = sample_profile(), *big = big_profile();
 	int err = small && big ? 0 : -ENOMEM;
 
 	err = err ? err : write_all(&w, small, "small");
 	err = err ? err : write_all(&w, big, "big");
+	err = err ? err : profile_add(small, &unknown);
+	err = err ? err : write_all(&w, small, "unknown");
 	err = err ? err : format_otlp_each(big, &wire, PART_BYTES, write_part, &w);
 	if (err)
 		fprintf(stderr, "format_sample: %s\n", strerror(-err));

@@ -143,6 +143,39 @@ static void the_program_comes_first(void **state)
 	profile_close(p);
 }
 
+/* A sample of whose stack nothing is known is seen all the same. */
+static void nothing_known(void **state)
+{
+	struct profile *p = sample_profile();
+	struct sample_input sample = {NULL, 0, true, 1, 0, 6};
+	const Pprof__Location *location;
+	const Pprof__Sample *last;
+	struct buffer out;
+	Pprof__Profile *m;
+
+	assert_int_equal(profile_add(p, &sample), 0);
+	m = encode(p);
+	assert_int_equal(m->n_location, 6);
+	last = m->sample[m->n_sample - 1];
+	assert_int_equal(last->value[0], 6);
+	assert_int_equal(last->n_location_id, 1);
+	location = m->location[5];
+	assert_int_equal(last->location_id[0], location->id);
+	assert_int_equal(location->id, 6);
+	assert_int_equal(location->mapping_id, 0);
+	assert_int_equal(location->n_line, 1);
+	assert_int_equal(m->function[m->n_function - 1]->id, m->n_function);
+	assert_int_equal(location->line[0]->function_id, m->n_function);
+	assert_string_equal(m->string_table[m->function[m->n_function - 1]->name], "[unknown]");
+	pprof__profile__free_unpacked(m, NULL);
+	buffer_open(&out, 1 << 16);
+	assert_int_equal(format_folded(p, &out), 0);
+	buffer_add(&out, "", 1);
+	assert_non_null(strstr((char *)out.data, "shop;[no span];[unknown] 6\n"));
+	buffer_close(&out);
+	profile_close(p);
+}
+
 static void too_small_a_buffer(void **state)
 {
 	struct profile *p = sample_profile();
@@ -191,6 +224,7 @@ int main(void)
 		cmocka_unit_test(types_and_times),	   cmocka_unit_test(samples_and_labels),
 		cmocka_unit_test(locations_are_resolved),  cmocka_unit_test(too_small_a_buffer),
 		cmocka_unit_test(the_program_comes_first), cmocka_unit_test(folded_lines),
+		cmocka_unit_test(nothing_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
