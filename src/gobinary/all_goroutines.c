@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "gobinary/all_goroutines_arch.h"
+#include "gobinary/code_operands.h"
 #include "gobinary/elf_image.h"
 #include "gobinary/moduledata.h"
 
@@ -32,13 +32,13 @@ uint64_t all_goroutines_find(struct elf_image *image, const struct moduledata *m
 	uint8_t code[MAX_CODE_BYTES];
 	size_t count;
 
-	if (!f->start || elf_image_machine(image) != all_goroutines_arch_machine)
+	if (!f->start || elf_image_machine(image) != code_operands_machine)
 		return 0;
 	if (size > sizeof(code))
 		size = sizeof(code);
 	if (elf_image_read(image, f->start, code, size))
 		return 0;
-	count = all_goroutines_arch_variables(code, size, f->start, variables, MAX_VARIABLES);
+	count = code_operands_variables(code, size, f->start, variables, MAX_VARIABLES);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t at = variables[i];
 

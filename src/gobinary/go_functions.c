@@ -18,6 +18,7 @@ static const char *const names[FUNCTION_COUNT] = {
 	[FUNCTION_NEWPROC_CLOSURE] = "runtime.newproc.func1",
 	[FUNCTION_RUNQPUT] = "runtime.runqput",
 	[FUNCTION_ALLGADD] = "runtime.allgadd",
+	[FUNCTION_WAIT_REASON] = "runtime.waitReason.String",
 	[FUNCTION_STACKCHECK] = "runtime.stackcheck",
 	[FUNCTION_LOAD_G] = "runtime.load_g",
 	[FUNCTION_CROSSCALL2] = "crosscall2",

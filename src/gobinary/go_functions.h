@@ -14,10 +14,11 @@ enum go_function_id {
 	FUNCTION_WITH_VALUE,
 	FUNCTION_NEWPROC_CLOSURE,
 	FUNCTION_RUNQPUT,
-	FUNCTION_ALLGADD,    /* appends to runtime.allgs */
-	FUNCTION_STACKCHECK, /* reads g from thread-local storage on x86-64 */
-	FUNCTION_LOAD_G,     /* the same on arm64 */
-	FUNCTION_CROSSCALL2, /* C → Go: linked with runtime/cgo and its replacements only */
+	FUNCTION_ALLGADD,     /* appends to runtime.allgs */
+	FUNCTION_WAIT_REASON, /* names a reason for which a goroutine waits */
+	FUNCTION_STACKCHECK,  /* reads g from thread-local storage on x86-64 */
+	FUNCTION_LOAD_G,      /* the same on arm64 */
+	FUNCTION_CROSSCALL2,  /* C → Go: linked with runtime/cgo and its replacements only */
 	FUNCTION_SYSTEMSTACK,
 	FUNCTION_MCALL,
 	FUNCTION_MORESTACK,

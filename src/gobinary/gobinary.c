@@ -17,10 +17,12 @@
 #include "gobinary/runtime_layout.h"
 #include "gobinary/span_layout.h"
 #include "gobinary/tls_offset.h"
+#include "gobinary/wait_reasons.h"
 
 struct gobinary {
 	struct elf_image *image;
 	struct pclntab *pclntab;
+	struct wait_reasons wait_reasons;
 	struct gobinary_info info;
 };
 
@@ -113,6 +115,7 @@ static int read_functions(struct gobinary *b, const struct moduledata *module,
 		return err;
 	probe_sites_find(b->image, found, info->probes);
 	info->allgs = all_goroutines_find(b->image, module, found);
+	wait_reasons_find(b->image, module, found, &b->wait_reasons);
 	info->tls_known = !tls_offset_find(b->image, found, &info->tls_offset);
 	/*
 	 * runtime.iscgo is a variable, which a stripped file does not name; it is true where
@@ -185,6 +188,7 @@ void gobinary_close(struct gobinary *b)
 {
 	if (!b)
 		return;
+	free(b->wait_reasons.names);
 	pclntab_close(b->pclntab);
 	elf_image_close(b->image);
 	free(b);
@@ -198,6 +202,11 @@ void gobinary_set_cache(struct gobinary *b, struct block_cache *cache)
 bool gobinary_is_deleted(const struct gobinary *b)
 {
 	return elf_image_is_deleted(b->image);
+}
+
+const char *gobinary_get_wait_reason(const struct gobinary *b, uint8_t reason)
+{
+	return reason < b->wait_reasons.count ? b->wait_reasons.names[reason] : NULL;
 }
 
 const struct gobinary_info *gobinary_get_info(const struct gobinary *b)

@@ -30,7 +30,10 @@ struct go_runtime_offsets {
 	uint16_t g_labels; /* what pprof.SetGoroutineLabels set: a pointer; 0 unknown */
 	uint16_t g_sched_sp, g_sched_pc, g_sched_bp;
 	uint16_t g_syscall_sp, g_syscall_pc;
+	uint16_t g_syscall_bp;	/* 0: not kept, before Go 1.23 */
+	uint16_t g_wait_reason; /* 8 bits; 0 unknown */
 	uint16_t m_curg;
+	uint16_t m_thread; /* procid, the kernel's number of the thread; 0 unknown */
 };
 
 struct go_span_offsets {
@@ -120,6 +123,11 @@ void gobinary_close(struct gobinary *b);
 void gobinary_set_cache(struct gobinary *b, struct block_cache *cache);
 /* Whether its file has no name any more. */
 bool gobinary_is_deleted(const struct gobinary *b);
+/*
+ * Why a goroutine waits, in the runtime's own words: "chan receive". "" is no reason. NULL: not one
+ * of this runtime's, or they were not found. Lent for as long as the file is open.
+ */
+const char *gobinary_get_wait_reason(const struct gobinary *b, uint8_t reason);
 const struct gobinary_info *gobinary_get_info(const struct gobinary *b);
 struct pclntab *gobinary_get_pclntab(struct gobinary *b); /* lent */
 

@@ -23,7 +23,10 @@ static const struct {
 	  .g_sched_bp = 96,
 	  .g_syscall_sp = 104,
 	  .g_syscall_pc = 112,
-	  .m_curg = 184}},
+	  .g_syscall_bp = 120,
+	  .g_wait_reason = 176,
+	  .m_curg = 184,
+	  .m_thread = 64}},
 	{25,
 	 {.g_m = 48,
 	  .g_goid = 152,
@@ -35,7 +38,10 @@ static const struct {
 	  .g_sched_bp = 96,
 	  .g_syscall_sp = 104,
 	  .g_syscall_pc = 112,
-	  .m_curg = 184}},
+	  .g_syscall_bp = 120,
+	  .g_wait_reason = 176,
+	  .m_curg = 184,
+	  .m_thread = 64}},
 	{23,
 	 {.g_m = 48,
 	  .g_goid = 160,
@@ -47,7 +53,10 @@ static const struct {
 	  .g_sched_bp = 104,
 	  .g_syscall_sp = 112,
 	  .g_syscall_pc = 120,
-	  .m_curg = 192}},
+	  .g_syscall_bp = 128,
+	  .g_wait_reason = 184,
+	  .m_curg = 192,
+	  .m_thread = 72}},
 	{21,
 	 {.g_m = 48,
 	  .g_goid = 152,
@@ -59,7 +68,9 @@ static const struct {
 	  .g_sched_bp = 104,
 	  .g_syscall_sp = 112,
 	  .g_syscall_pc = 120,
-	  .m_curg = 192}},
+	  .g_wait_reason = 176,
+	  .m_curg = 192,
+	  .m_thread = 72}},
 	{0,
 	 {.g_m = 48,
 	  .g_goid = 152,
@@ -71,7 +82,9 @@ static const struct {
 	  .g_sched_bp = 104,
 	  .g_syscall_sp = 112,
 	  .g_syscall_pc = 120,
-	  .m_curg = 192}},
+	  .g_wait_reason = 176,
+	  .m_curg = 192,
+	  .m_thread = 72}},
 };
 /* Beyond this minor the newest row is a guess. */
 #define NEWEST_MINOR 27
@@ -121,6 +134,9 @@ static int from_rtypes(struct elf_image *image, uint64_t g, uint64_t m,
 	/* A structure around 32 bits since Go 1.20. What a version lacks stays 0: unknown. */
 	find_optional(image, g, "atomicstatus", &out->g_status);
 	find_optional(image, g, "labels", &out->g_labels);
+	find_optional(image, g, "syscallbp", &out->g_syscall_bp);
+	find_optional(image, g, "waitreason", &out->g_wait_reason);
+	find_optional(image, m, "procid", &out->m_thread);
 	return 0;
 }
 

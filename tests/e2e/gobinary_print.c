@@ -61,7 +61,10 @@ static void print_offsets(const char *at, const struct go_runtime_offsets *r,
 		{"runtime.g_sched_bp", r->g_sched_bp},
 		{"runtime.g_syscall_sp", r->g_syscall_sp},
 		{"runtime.g_syscall_pc", r->g_syscall_pc},
+		{"runtime.g_syscall_bp", r->g_syscall_bp},
+		{"runtime.g_wait_reason", r->g_wait_reason},
 		{"runtime.m_curg", r->m_curg},
+		{"runtime.m_thread", r->m_thread},
 		{"span.context", s->context},
 		{"span.parent", s->parent},
 		{"span.name", s->name},
@@ -108,6 +111,16 @@ static void print_itabs(const struct gobinary_info *i)
 		printf("itab.span=%#" PRIx64 "\n", i->itabs.span[k]);
 	for (size_t k = 0; k < i->itabs.context_count; k++)
 		printf("itab.context=%#" PRIx64 "\n", i->itabs.context[k]);
+}
+
+static void print_reasons(const struct gobinary *b)
+{
+	const char *name;
+	uint8_t count = 0;
+
+	while ((name = gobinary_get_wait_reason(b, count)))
+		printf("reason.%d=%s\n", count++, name);
+	printf("reason.count=%d\n", count);
 }
 
 static void print_range(const char *name, uint64_t start, uint64_t end)
@@ -171,6 +184,7 @@ int main(int argc, char **argv)
 	print_types(gobinary_get_info(b));
 	print_tables(gobinary_get_info(b));
 	print_itabs(gobinary_get_info(b));
+	print_reasons(b);
 	print_places(gobinary_get_info(b));
 	getrusage(RUSAGE_SELF, &usage);
 	printf("cost.open_ms=%.2f\ncost.open_cpu_ms=%.2f\ncost.max_rss_kib=%ld\n", elapsed_ms,

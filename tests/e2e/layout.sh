@@ -91,6 +91,7 @@ check_the_checker()
 		'/^probe\.runtime_trace=/d' 's/^\(probe\.with_value=.* \)\(.*\) /\10x1000 /' \
 		's/^\(file\.text=0x\)/\11/' 's/^\(allgs=0x\)/\11/' \
 		's/^\(itab\.span=0x\)/\11/' '/^itab\.context=/d' \
+		's/^\(reason\.3=\)/\1x/' '/^reason\.4=/d' \
 		's/^\(probe\.start_ret=.* \)\(.*\) /\10x1000 /'; do
 		sed "$edit" "$scratch/said" >"$scratch/edited"
 		! cmp -s "$scratch/said" "$scratch/edited" || wrong "no such line: $edit"

@@ -17,11 +17,13 @@
 #include "gobinary/elf_image.h"
 #include "gobinary/moduledata.h"
 
-#define all_goroutines_arch_machine   arm64_machine
-#define all_goroutines_arch_variables arm64_variables
-#include "../../src/gobinary/all_goroutines_arm64.c"
-#undef all_goroutines_arch_machine
-#undef all_goroutines_arch_variables
+#define code_operands_machine	 arm64_machine
+#define code_operands_variables	 arm64_variables
+#define code_operands_comparison arm64_comparison
+#include "../../src/gobinary/code_operands_arm64.c"
+#undef code_operands_machine
+#undef code_operands_variables
+#undef code_operands_comparison
 
 #define AT 0x100000u
 
@@ -117,12 +119,12 @@ static void test_found(void **state)
 #if defined(__x86_64__)
 
 /* The header has gone into the other decoder, under the other name. */
-size_t all_goroutines_arch_variables(const uint8_t *code, size_t size, uint64_t address,
-				     uint64_t *variables, size_t max);
+size_t code_operands_variables(const uint8_t *code, size_t size, uint64_t address,
+			       uint64_t *variables, size_t max);
 
 static size_t x86_64(const char *code, size_t size, uint64_t *found)
 {
-	return all_goroutines_arch_variables((const uint8_t *)code, size, AT, found, 8);
+	return code_operands_variables((const uint8_t *)code, size, AT, found, 8);
 }
 
 static void test_x86_64(void **state)
@@ -144,9 +146,8 @@ static void test_x86_64(void **state)
 	/* cut in the second instruction; and bytes that are none before it */
 	assert_int_equal(x86_64(code, 12, found), 1);
 	assert_int_equal(x86_64("\x06\x48\x8d\x05\0\0\0\0", 8, found), 0);
-	assert_int_equal(all_goroutines_arch_variables((const uint8_t *)code, sizeof(code) - 1, AT,
-						       found, 2),
-			 2);
+	assert_int_equal(
+		code_operands_variables((const uint8_t *)code, sizeof(code) - 1, AT, found, 2), 2);
 }
 
 /* Four variables in a row: no telling which three the slice is. */

@@ -32,23 +32,23 @@ static void test_go_version(void **state)
 struct runtime_row {
 	const char *version;
 	enum go_offsets_source source;
-	uint16_t goid, status, labels, bp, syscall_sp, curg;
+	uint16_t goid, status, labels, bp, syscall_sp, syscall_bp, reason, curg, thread;
 };
 
 static void test_runtime_table(void **state)
 {
 	const struct runtime_row rows[] = {
-		{"go1.17.13", GO_OFFSETS_TABLE, 152, 144, 360, 104, 112, 192},
-		{"go1.20.14", GO_OFFSETS_TABLE, 152, 144, 360, 104, 112, 192},
-		{"go1.21.13", GO_OFFSETS_TABLE, 152, 144, 344, 104, 112, 192},
-		{"go1.22.12", GO_OFFSETS_TABLE, 152, 144, 344, 104, 112, 192},
-		{"go1.23.0", GO_OFFSETS_TABLE, 160, 152, 352, 104, 112, 192},
-		{"go1.24.11", GO_OFFSETS_TABLE, 160, 152, 352, 104, 112, 192},
-		{"go1.25.5", GO_OFFSETS_TABLE, 152, 144, 344, 96, 104, 184},
-		{"go1.26.8", GO_OFFSETS_TABLE, 152, 144, 352, 96, 104, 184},
-		{"go1.27.3", GO_OFFSETS_TABLE, 152, 144, 352, 96, 104, 184},
-		{"go1.28.0", GO_OFFSETS_NEWEST, 152, 144, 352, 96, 104, 184},
-		{"", GO_OFFSETS_NEWEST, 152, 144, 352, 96, 104, 184},
+		{"go1.17.13", GO_OFFSETS_TABLE, 152, 144, 360, 104, 112, 0, 176, 192, 72},
+		{"go1.20.14", GO_OFFSETS_TABLE, 152, 144, 360, 104, 112, 0, 176, 192, 72},
+		{"go1.21.13", GO_OFFSETS_TABLE, 152, 144, 344, 104, 112, 0, 176, 192, 72},
+		{"go1.22.12", GO_OFFSETS_TABLE, 152, 144, 344, 104, 112, 0, 176, 192, 72},
+		{"go1.23.0", GO_OFFSETS_TABLE, 160, 152, 352, 104, 112, 128, 184, 192, 72},
+		{"go1.24.11", GO_OFFSETS_TABLE, 160, 152, 352, 104, 112, 128, 184, 192, 72},
+		{"go1.25.5", GO_OFFSETS_TABLE, 152, 144, 344, 96, 104, 120, 176, 184, 64},
+		{"go1.26.8", GO_OFFSETS_TABLE, 152, 144, 352, 96, 104, 120, 176, 184, 64},
+		{"go1.27.3", GO_OFFSETS_TABLE, 152, 144, 352, 96, 104, 120, 176, 184, 64},
+		{"go1.28.0", GO_OFFSETS_NEWEST, 152, 144, 352, 96, 104, 120, 176, 184, 64},
+		{"", GO_OFFSETS_NEWEST, 152, 144, 352, 96, 104, 120, 176, 184, 64},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -67,7 +67,10 @@ static void test_runtime_table(void **state)
 		assert_int_equal(o.g_sched_bp, r->bp);
 		assert_int_equal(o.g_syscall_sp, r->syscall_sp);
 		assert_int_equal(o.g_syscall_pc, r->syscall_sp + 8);
+		assert_int_equal(o.g_syscall_bp, r->syscall_bp);
+		assert_int_equal(o.g_wait_reason, r->reason);
 		assert_int_equal(o.m_curg, r->curg);
+		assert_int_equal(o.m_thread, r->thread);
 	}
 }
 
@@ -164,6 +167,9 @@ static void test_from_descriptors(void **state)
 	check_runtime(&r);
 	assert_int_equal(r.g_status, 216);
 	assert_int_equal(r.g_labels, 248);
+	assert_int_equal(r.g_syscall_bp, 176);
+	assert_int_equal(r.g_wait_reason, 224);
+	assert_int_equal(r.m_thread, 88);
 	check_span(&s);
 	assert_int_equal(s.parent, 32);
 	assert_int_equal(s.start_time, 128);
@@ -182,6 +188,9 @@ static void test_lacking_fields(void **state)
 	check_runtime(&r);
 	assert_int_equal(r.g_status, 0);
 	assert_int_equal(r.g_labels, 0);
+	assert_int_equal(r.g_syscall_bp, 0);
+	assert_int_equal(r.g_wait_reason, 0);
+	assert_int_equal(r.m_thread, 0);
 	check_span(&s);
 	assert_int_equal(s.parent, 0);
 	assert_int_equal(s.start_time, 0);

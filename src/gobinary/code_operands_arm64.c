@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables in arm64 code: `adrp` gives a page, then `add`, or the load or store itself, the place
- * in it. Pairs of words are two variables.
+ * Operands in arm64 code. Variables: `adrp` gives a page, then `add`, or the load or store itself,
+ * the place in it. Pairs of words are two variables.
  */
-#include "gobinary/all_goroutines_arch.h"
+#include "gobinary/code_operands.h"
 
 #include <elf.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "base/bytes.h"
 #include "gobinary/arm64_code.h"
 
-const uint16_t all_goroutines_arch_machine = EM_AARCH64;
+const uint16_t code_operands_machine = EM_AARCH64;
 
 #define ADD_MASK      0xffc00000u /* 64 bits, immediate not shifted */
 #define ADD	      0x91000000u
@@ -22,7 +22,9 @@ const uint16_t all_goroutines_arch_machine = EM_AARCH64;
 #define LOAD	      0x00400000u /* in both */
 #define BL_MASK	      0xfc000000u
 #define BL	      0x94000000u
-#define ZERO_REGISTER 31u /* or SP: holds no variable's address */
+#define ZERO_REGISTER 31u	  /* or SP: holds no variable's address */
+#define COMPARE_MASK  0x7fc0001fu /* either width, immediate not shifted */
+#define COMPARE	      0x7100001fu
 
 /* What a register holds, when it is the address of a variable or of its page. */
 struct registers {
@@ -73,8 +75,8 @@ static size_t step(struct registers *r, uint32_t word, uint64_t pc, uint64_t nam
 	return 0;
 }
 
-size_t all_goroutines_arch_variables(const uint8_t *code, size_t size, uint64_t address,
-				     uint64_t *variables, size_t max)
+size_t code_operands_variables(const uint8_t *code, size_t size, uint64_t address,
+			       uint64_t *variables, size_t max)
 {
 	struct bytes b = bytes_over(code, size);
 	struct registers registers = {0};
@@ -88,4 +90,17 @@ size_t all_goroutines_arch_variables(const uint8_t *code, size_t size, uint64_t 
 			variables[count++] = named[i];
 	}
 	return count;
+}
+
+uint8_t code_operands_comparison(const uint8_t *code, size_t size)
+{
+	struct bytes b = bytes_over(code, size);
+
+	while (bytes_left(&b) >= 4) {
+		uint32_t word = bytes_u32(&b), number = word >> 10 & 0xfff;
+
+		if ((word & COMPARE_MASK) == COMPARE && number < 256)
+			return (uint8_t)number;
+	}
+	return 0;
 }
