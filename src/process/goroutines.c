@@ -10,7 +10,7 @@
 #include "process/process.h"
 #include "process/remote_pieces.h"
 
-#define G_BYTES_MAX    1024
+#define G_BYTES_MAX    1024 /* also of what lies between two: rather read than asked for apart */
 #define STACK_MAX      (1ull << 30) /* Go's own limit */
 #define STATUS_SCANNED 0x1000	    /* the collector looks at its stack */
 #define BATCH	       256
@@ -45,9 +45,10 @@ int goroutines_list(const struct process *p, const struct gobinary_info *info, u
 
 static size_t g_size(const struct go_runtime_offsets *at)
 {
-	const uint16_t offsets[] = {at->g_goid,	      at->g_stack_hi,	at->g_sched_sp,
-				    at->g_sched_pc,   at->g_sched_bp,	at->g_status,
-				    at->g_syscall_sp, at->g_syscall_pc, at->g_labels};
+	const uint16_t offsets[] = {at->g_m,	      at->g_goid,	at->g_stack_hi,
+				    at->g_sched_sp,   at->g_sched_pc,	at->g_sched_bp,
+				    at->g_status,     at->g_syscall_sp, at->g_syscall_pc,
+				    at->g_syscall_bp, at->g_wait_reason};
 	size_t size = 0;
 
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(*offsets); i++)
@@ -55,26 +56,38 @@ static size_t g_size(const struct go_runtime_offsets *at)
 	return size < G_BYTES_MAX ? size : G_BYTES_MAX;
 }
 
-static uint64_t word(const uint8_t *g, uint16_t offset)
+/* What was read of a g. */
+struct g_bytes {
+	const uint8_t *bytes;
+	size_t size;
+};
+
+static uint64_t word(const struct g_bytes *g, uint16_t offset)
 {
 	uint64_t value = 0;
 
-	if (offset + sizeof(value) <= G_BYTES_MAX)
-		memcpy(&value, g + offset, sizeof(value));
+	if (offset + sizeof(value) <= g->size)
+		memcpy(&value, g->bytes + offset, sizeof(value));
 	return value;
 }
 
-static void decode(const struct go_runtime_offsets *at, const uint8_t *g,
+static void decode(const struct go_runtime_offsets *at, const struct g_bytes *g,
 		   struct goroutine_state *out)
 {
 	uint64_t syscall_sp = word(g, at->g_syscall_sp);
 
 	out->status = (uint32_t)word(g, at->g_status) & ~STATUS_SCANNED;
+	out->wait_reason = at->g_wait_reason ? (uint8_t)word(g, at->g_wait_reason) : 0;
+	out->in_syscall = syscall_sp != 0;
+	out->m = word(g, at->g_m);
 	out->stack_low = word(g, at->g_stack_hi - 8);
 	out->stack_high = word(g, at->g_stack_hi);
 	out->sp = syscall_sp ? syscall_sp : word(g, at->g_sched_sp);
 	out->pc = syscall_sp ? word(g, at->g_syscall_pc) : word(g, at->g_sched_pc);
-	out->fp = syscall_sp ? 0 : word(g, at->g_sched_bp);
+	if (!syscall_sp)
+		out->fp = word(g, at->g_sched_bp);
+	else
+		out->fp = at->g_syscall_bp ? word(g, at->g_syscall_bp) : 0;
 	out->goid = word(g, at->g_goid);
 	if (out->stack_high <= out->stack_low || out->stack_high - out->stack_low > STACK_MAX ||
 	    (out->status != GOROUTINE_RUNNING &&
@@ -82,21 +95,56 @@ static void decode(const struct go_runtime_offsets *at, const uint8_t *g,
 		out->goid = 0;
 }
 
+/* A batch under way: neighbours are read as one piece, and each g lies in one of them. */
+struct batch {
+	struct remote_piece pieces[BATCH];
+	size_t piece_count;
+	uint16_t piece_of[BATCH];
+	uint8_t *bytes; /* G_BYTES_MAX for each, and once more */
+};
+
+static void lay_out(struct batch *b, const uint64_t *list, size_t count, size_t size)
+{
+	uint8_t *to = b->bytes;
+
+	b->piece_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct remote_piece *last = &b->pieces[b->piece_count - 1];
+
+		if (i && list[i] > list[i - 1] && list[i] - list[i - 1] <= G_BYTES_MAX) {
+			last->size = (size_t)(list[i] - last->address) + size;
+		} else {
+			b->pieces[b->piece_count++] =
+				(struct remote_piece){list[i], to, size, false};
+			last = &b->pieces[b->piece_count - 1];
+		}
+		b->piece_of[i] = (uint16_t)(b->piece_count - 1);
+		to = (uint8_t *)last->to + last->size;
+	}
+}
+
+/* One g of several whose piece could not be read whole. */
+static bool read_alone(const struct process *p, uint64_t address, uint8_t *to, size_t size)
+{
+	return !process_read_memory(p, address, to, size);
+}
+
 static int read_batch(const struct process *p, const struct go_runtime_offsets *at,
-		      const uint64_t *list, size_t count, uint8_t *bytes,
+		      const uint64_t *list, size_t count, struct batch *b,
 		      struct goroutine_state *out)
 {
-	struct remote_piece pieces[BATCH];
 	size_t size = g_size(at);
 	int error;
 
-	for (size_t i = 0; i < count; i++)
-		pieces[i] = (struct remote_piece){list[i], bytes + i * G_BYTES_MAX, size, false};
-	error = remote_pieces_read(p, pieces, count);
+	lay_out(b, list, count, size);
+	error = remote_pieces_read(p, b->pieces, b->piece_count);
 	for (size_t i = 0; i < count && !error; i++) {
+		const struct remote_piece *piece = &b->pieces[b->piece_of[i]];
+		uint8_t *g = (uint8_t *)piece->to + (list[i] - piece->address);
+
 		out[i] = (struct goroutine_state){.g = list[i]};
-		if (pieces[i].read)
-			decode(at, bytes + i * G_BYTES_MAX, &out[i]);
+		if (piece->read || (piece->size > size && read_alone(p, list[i], g, size)))
+			decode(at, &(struct g_bytes){g, size}, &out[i]);
 	}
 	return error;
 }
@@ -104,12 +152,19 @@ static int read_batch(const struct process *p, const struct go_runtime_offsets *
 int goroutines_read(const struct process *p, const struct gobinary_info *info, const uint64_t *list,
 		    size_t count, struct goroutine_state *out)
 {
-	uint8_t *bytes = calloc(count < BATCH ? count : BATCH, G_BYTES_MAX);
-	int error = bytes ? 0 : -ENOMEM;
+	size_t batch = count < BATCH ? count : BATCH;
+	struct batch *b = malloc(sizeof(*b));
+	int error = 0;
 
+	if (b)
+		b->bytes = malloc((batch + 1) * G_BYTES_MAX);
+	if (!b || !b->bytes)
+		error = -ENOMEM;
 	for (size_t at = 0; at < count && !error; at += BATCH)
 		error = read_batch(p, &info->runtime, list + at,
-				   count - at < BATCH ? count - at : BATCH, bytes, out + at);
-	free(bytes);
+				   count - at < BATCH ? count - at : BATCH, b, out + at);
+	if (b)
+		free(b->bytes);
+	free(b);
 	return error;
 }

@@ -24,8 +24,11 @@ struct goroutine_state {
 	uint64_t g; /* address of the runtime.g */
 	uint64_t goid;
 	uint32_t status;
+	uint8_t wait_reason; /* while it waits; see gobinary_get_wait_reason */
+	bool in_syscall;     /* sp, pc and fp are those of the system call */
+	uint64_t m;	     /* address of the runtime.m that runs it or its system call; 0 none */
 	uint64_t stack_low, stack_high;
-	uint64_t sp, pc, fp; /* where it was left; means nothing while it runs */
+	uint64_t sp, pc, fp; /* where it was left; means nothing while it runs. fp 0: unknown */
 };
 
 /*
@@ -35,7 +38,8 @@ struct goroutine_state {
 int goroutines_list(const struct process *p, const struct gobinary_info *info, uint64_t bias,
 		    size_t max, uint64_t **list, size_t *count);
 /*
- * Reads `count` of them at once. One that cannot be read, or whose stack is implausible, has
+ * Reads `count` of them at once; neighbours in memory, when they follow one another in the list,
+ * cost a seventh of others. One that cannot be read, or whose stack is implausible, has
  * goid 0. Errors as of remote_pieces_read.
  */
 int goroutines_read(const struct process *p, const struct gobinary_info *info, const uint64_t *list,

@@ -16,11 +16,15 @@ struct own_g {
 	uint64_t goid;
 	uint64_t stack_low, stack_high;
 	uint64_t sp, pc, fp;
-	uint64_t syscall_sp, syscall_pc;
+	uint64_t syscall_sp, syscall_pc, syscall_fp;
+	uint64_t m;
+	uint64_t wait_reason;
 	uint32_t status;
 };
 
-#define GS 300 /* more than are read at a time */
+#define GS	      300 /* more than are read at a time */
+#define PAGE	      4096
+#define COUNT_OF(all) (sizeof(all) / sizeof(*(all)))
 
 struct fixture {
 	struct process *self;
@@ -43,6 +47,9 @@ static int set_up(void **state)
 		.g_sched_bp = offsetof(struct own_g, fp),
 		.g_syscall_sp = offsetof(struct own_g, syscall_sp),
 		.g_syscall_pc = offsetof(struct own_g, syscall_pc),
+		.g_syscall_bp = offsetof(struct own_g, syscall_fp),
+		.g_wait_reason = offsetof(struct own_g, wait_reason),
+		.g_m = offsetof(struct own_g, m),
 	};
 	for (size_t i = 0; i < GS; i++) {
 		f->pointers[i] = (uint64_t)(uintptr_t)&f->g[i];
@@ -53,6 +60,7 @@ static int set_up(void **state)
 			.sp = 0xc000101f00 - 8 * i % 256,
 			.pc = 0x401000 + i,
 			.fp = 0xc000101f80,
+			.wait_reason = 0xff00 | i % 40,
 			.status = GOROUTINE_WAITING,
 		};
 	}
@@ -97,12 +105,15 @@ static void test_real_program(void **state)
 		if (!strcmp(line->name, "main")) {
 			assert_int_equal(line->goid, 1);
 			assert_int_equal(g->status, GOROUTINE_SYSCALL);
-			assert_int_equal(g->fp, 0);
+			assert_true(g->in_syscall && g->m);
+			assert_true(g->fp > g->sp && g->fp < g->stack_high); /* from Go 1.23 */
 			assert_memory_equal(parked_function(p, g->pc, name, sizeof(name)),
 					    "syscall.", 8);
 		} else {
 			assert_int_equal(g->status, GOROUTINE_WAITING);
 			assert_true(g->fp > g->sp && g->fp < g->stack_high);
+			assert_false(g->in_syscall);
+			assert_int_equal(g->m, 0);
 			assert_string_equal(parked_function(p, g->pc, name, sizeof(name)),
 					    "runtime.gopark");
 		}
@@ -190,6 +201,7 @@ static void test_fields(void **state)
 	f->g[2].status = GOROUTINE_SYSCALL;
 	f->g[2].syscall_sp = 0xc000101000;
 	f->g[2].syscall_pc = 0x402000;
+	f->g[2].m = 0xc000700000;
 	f->pointers[3] = 8;
 	f->pointers[GS - 1] = UINT64_MAX - 8;
 	read_all(f);
@@ -208,11 +220,54 @@ static void test_fields(void **state)
 		assert_int_equal(g[i].sp, 0xc000101f00 - 8 * i % 256);
 		assert_int_equal(g[i].pc, 0x401000 + i);
 		assert_int_equal(g[i].fp, 0xc000101f80);
+		assert_int_equal(g[i].wait_reason, i % 40);
+		assert_int_equal(g[i].m, 0);
+		assert_false(g[i].in_syscall);
 	}
 	assert_int_equal(g[2].status, GOROUTINE_SYSCALL);
 	assert_int_equal(g[2].sp, 0xc000101000);
 	assert_int_equal(g[2].pc, 0x402000);
 	assert_int_equal(g[2].fp, 0);
+	assert_int_equal(g[2].m, 0xc000700000);
+	assert_true(g[2].in_syscall);
+	f->g[2].syscall_fp = 0xc000101080;
+	read_all(f);
+	assert_int_equal(g[2].fp, 0xc000101080);
+	/* What a version does not have. */
+	f->info.runtime.g_syscall_bp = f->info.runtime.g_wait_reason = 0;
+	read_all(f);
+	assert_int_equal(g[2].fp, 0);
+	assert_int_equal(g[7].wait_reason, 0);
+}
+
+/* In any order, and where the memory between them cannot be read. */
+static void test_neighbours(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t *pages =
+		mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const int32_t places[] = {0,	200,  1224,	      2249,
+				  2249, 100,  2 * PAGE - 100, PAGE - 104,
+				  PAGE, 8000, 2 * PAGE,	      2 * PAGE + 200};
+
+	assert_true(pages != MAP_FAILED);
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		f->g[i].goid = 5000 + (uint64_t)places[i];
+		f->pointers[i] = (uint64_t)(uintptr_t)(pages + places[i]);
+		memcpy(pages + places[i], &f->g[i], sizeof(f->g[i].goid));
+		memcpy(pages + places[i] + offsetof(struct own_g, stack_low), &f->g[i].stack_low,
+		       5 * sizeof(uint64_t));
+	}
+	assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+	read_all(f);
+	munmap(pages, 3 * PAGE);
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		bool lies_in_hole =
+			places[i] > PAGE - (int32_t)sizeof(struct own_g) && places[i] < 2 * PAGE;
+
+		assert_int_equal(f->states[i].g, f->pointers[i]);
+		assert_int_equal(f->states[i].goid, lies_in_hole ? 0 : f->g[i].goid);
+	}
 }
 
 /* What cannot be a stack, and SP elsewhere: nothing is known of such a one. */
@@ -272,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_real_program),
 		cmocka_unit_test_setup_teardown(test_slices, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fields, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_neighbours, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_implausible_stacks, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_offsets_far_away, set_up, tear_down),
 	};
