@@ -38,6 +38,7 @@ enum sample_flags {
 	SAMPLE_PENDING = 1 << 8,       /* executable not read yet: no goroutine, no span */
 	SAMPLE_SIGNAL = 1 << 10,       /* in a signal handler: curg_* are what it interrupted */
 	SAMPLE_NO_REGISTERS = 1 << 9,  /* user registers unknown: pc, sp, fp are 0 */
+	SAMPLE_WAITING = 1 << 11, /* the goroutine does not run: curg_* are all that there is */
 };
 
 /* How a sample came by its span, best first. */

@@ -386,7 +386,9 @@ void unwind_sample(const struct sample_record *sample, struct gobinary *binary, 
 	for (size_t i = 0; i < sample->kernel_count; i++)
 		emit(&w, layout.kernel[i], i == 0);
 	out->kernel_count = out->count;
-	if (!(sample->flags & SAMPLE_NO_REGISTERS)) {
+	if (sample->flags & SAMPLE_WAITING) {
+		end = walk_curg(&w, sample, &layout);
+	} else if (!(sample->flags & SAMPLE_NO_REGISTERS)) {
 		stats->without_chain += sample->chain_count == 0;
 		end = walk_sample(&w, sample, &layout);
 	}
