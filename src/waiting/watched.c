@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each look at a goroutine stands for, by the state it is in. See watched.h. */
+#include "waiting/watched.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/handle_index.h"
+#include "gobinary/gobinary.h"
+#include "process/process.h"
+#include "waiting/looks.h"
+#include "waiting/thread_share.h"
+
+struct watched {
+	uint32_t generation;
+	struct process *process;
+	const struct gobinary_info *info;
+	uint64_t bias;
+	struct stands *stands;
+	struct thread_shares *shares;
+	struct looks looks;
+	/* Goroutines have their turns in so many passes, by their addresses. */
+	unsigned share, turn;
+	uint64_t turn_ns[WATCHED_SHARE_MAX]; /* monotonic, of the last look in each; 0 none */
+	/* Of the pass at hand: */
+	uint64_t now_ns, duration_ns;
+	struct record_list *out;
+	struct waiting_stats *stats;
+};
+
+int watched_open(uint32_t generation, pid_t pid, const struct gobinary_info *info, uint64_t bias,
+		 struct watched **out)
+{
+	struct watched *w = calloc(1, sizeof(*w));
+	int error = w ? 0 : -ENOMEM;
+
+	*out = NULL;
+	if (error)
+		return error;
+	w->generation = generation;
+	w->info = w->looks.info = info;
+	w->bias = bias;
+	w->share = 1;
+	error = process_open(pid, &w->process);
+	if (!error)
+		error = stands_open(&w->stands);
+	if (!error)
+		error = thread_shares_open(w->process, &w->shares);
+	w->looks.process = w->process;
+	if (error)
+		watched_close(w);
+	else
+		*out = w;
+	return error;
+}
+
+void watched_close(struct watched *w)
+{
+	if (!w)
+		return;
+	thread_shares_close(w->shares);
+	stands_close(w->stands);
+	process_close(w->process);
+	free(w);
+}
+
+static bool has_turn(void *context, uint64_t g)
+{
+	const struct watched *w = context;
+
+	return w->share == 1 || handle_hash(&g, sizeof(g)) % w->share == w->turn;
+}
+
+/* New turns begin where those were looked at last that they are made of. */
+static void change_share(struct watched *w, unsigned share)
+{
+	uint64_t before_ns[WATCHED_SHARE_MAX];
+
+	memcpy(before_ns, w->turn_ns, sizeof(before_ns));
+	for (unsigned i = 0; i < share; i++) {
+		uint64_t first = before_ns[i % w->share];
+		uint64_t second = share < w->share ? before_ns[i + share] : first;
+
+		w->turn_ns[i] = first && second ? first / 2 + second / 2 : 0;
+	}
+	w->share = share;
+	w->turn = 0;
+}
+
+static void put_span(const struct watched *w, const struct look *look, struct sample_record *record)
+{
+	struct sample_span *to = &record->span;
+	const struct span_memory *span = &look->span;
+
+	to->address = look->told.address;
+	to->level = look->level;
+	to->source = look->source;
+	memcpy(to->span_id, &look->told.span_id, sizeof(to->span_id));
+	if (look->span_is == LOOK_UNREADABLE) {
+		record->flags |= SAMPLE_SPAN_UNREADABLE;
+		return;
+	}
+	record->flags |= SAMPLE_SPAN;
+	memcpy(to->trace_id, span->trace_id, sizeof(to->trace_id));
+	to->trace_flags = span->trace_flags;
+	to->name_address = span->name_address;
+	to->name_size = span->name_size > 0xffff ? 0xffff : (uint32_t)span->name_size;
+	if (to->name_size) {
+		size_t size = to->name_size < sizeof(to->name) ? to->name_size : sizeof(to->name);
+
+		if (!process_read_memory(w->process, to->name_address, to->name, size))
+			to->name_copied = (uint8_t)size;
+	}
+}
+
+/* NULL: no memory, or it has moved while more of it was read. */
+static struct waiting_record *make_record(struct watched *w, const struct look *look,
+					  enum waiting_state state, uint64_t duration_ns)
+{
+	struct waiting_record *r = calloc(1, sizeof(*r) + 8 * PARKED_WORDS_MAX), *smaller;
+
+	if (!r)
+		return NULL;
+	r->duration_ns = duration_ns;
+	r->state = state;
+	r->reason = state == WAITING_PARKED ? look->g.wait_reason : 0;
+	r->sample.header.type = RECORD_SAMPLE;
+	r->sample.header.size_bytes = sizeof(r->sample);
+	r->sample.flags = SAMPLE_WAITING;
+	r->sample.time_ns = w->now_ns;
+	r->sample.pid = (uint32_t)process_get_pid(w->process);
+	r->sample.generation = w->generation;
+	r->sample.goid = look->g.goid;
+	r->sample.g = look->g.g;
+	put_span(w, look, &r->sample);
+	if (look->top.count)
+		parked_stack_fill(w->process, w->info, w->bias, &look->g, &look->top, &r->sample);
+	if (look->top.count && !look_is_still(&w->looks, look)) {
+		w->stats->moved++;
+		free(r);
+		return NULL;
+	}
+	smaller = realloc(r, waiting_record_bytes(r));
+	return smaller ? smaller : r;
+}
+
+static void fill_key(const struct look *look, enum waiting_state state, struct stand_key *key)
+{
+	*key = (struct stand_key){
+		.goid = look->g.goid,
+		.span_address = look->told.address,
+		.span_id = look->told.span_id,
+		.state = state,
+		.reason = state == WAITING_PARKED ? look->g.wait_reason : 0,
+	};
+	if (!look->top.count)
+		return;
+	key->sp = look->g.sp;
+	key->pc = look->g.pc;
+	key->top_hash = handle_hash(look->top.words, look->top.count * sizeof(*look->top.words));
+}
+
+/* It stands in one place until it is seen in another. */
+static void stand(struct watched *w, const struct look *look, enum waiting_state state,
+		  uint64_t thread)
+{
+	struct waiting_record *record;
+	struct stand_key key;
+
+	fill_key(look, state, &key);
+	if (stands_go_on(w->stands, look->g.g, &key, w->duration_ns, w->out))
+		return;
+	record = make_record(w, look, state, w->duration_ns);
+	if (!record)
+		return;
+	if (state == WAITING_SYSCALL && thread)
+		thread_shares_get_channel(w->shares, thread, record->channel,
+					  sizeof(record->channel));
+	stands_begin(w->stands, look->g.g, &key, record, w->out);
+}
+
+/* A part of its time, which is told at once. */
+static void stand_for(struct watched *w, const struct look *look, enum waiting_state state,
+		      double part)
+{
+	uint64_t duration_ns = (uint64_t)(part * (double)w->duration_ns);
+	struct waiting_record *record;
+
+	if (!duration_ns)
+		return;
+	record = make_record(w, look, state, duration_ns);
+	if (record)
+		record_list_add(w->out, record);
+}
+
+/* On a thread: in a system call, in C or running. What that is on a CPU is the sampler's. */
+static void stand_on_thread(struct watched *w, const struct look *look)
+{
+	bool runs = look->g.status == GOROUTINE_RUNNING;
+	struct thread_share share = {.blocked = !runs};
+	uint64_t thread = 0;
+
+	/* A thread of which nothing can be known does what its goroutine seems to do. */
+	if (w->info->runtime.m_thread && look->g.m &&
+	    !process_read_memory(w->process, look->g.m + w->info->runtime.m_thread, &thread,
+				 sizeof(thread)) &&
+	    thread_shares_look(w->shares, thread, &share))
+		share = (struct thread_share){.blocked = !runs};
+	if (share.blocked) {
+		stand(w, look, runs ? WAITING_NO_CPU : WAITING_SYSCALL, thread);
+		return;
+	}
+	stand_for(w, look, WAITING_NO_CPU, share.queued);
+	stand_for(w, look, WAITING_THROTTLED, share.throttled);
+}
+
+static void settle(struct watched *w, const struct look *look)
+{
+	w->stats->unsampled += look->span_is == LOOK_UNSAMPLED;
+	if (!look_has_span(look))
+		return;
+	w->stats->looks++;
+	w->stats->unreadable += look->span_is == LOOK_UNREADABLE;
+	if (look->moved) {
+		w->stats->moved++;
+	} else if (look_has_stack(look) && !look->top.count) {
+		w->stats->unreadable++;
+	} else if (look->g.status == GOROUTINE_WAITING) {
+		stand(w, look, WAITING_PARKED, 0);
+	} else if (look->g.status == GOROUTINE_RUNNABLE) {
+		stand(w, look, WAITING_RUNNABLE, 0);
+	} else {
+		stand_on_thread(w, look);
+	}
+}
+
+static int look_at_batch(struct watched *w, const struct wanted_list *list)
+{
+	int error = w->looks.count ? looks_read(&w->looks, list->spans) : 0;
+
+	for (size_t i = 0; i < w->looks.count && !error; i++)
+		settle(w, &w->looks.all[i]);
+	looks_begin(&w->looks);
+	return error;
+}
+
+int watched_look(struct watched *w, const struct wanted_list *list, unsigned share,
+		 struct record_list *out, struct waiting_stats *stats)
+{
+	const struct wanted *entries;
+	size_t count = wanted_list_find(list, w->generation, &entries);
+	int error = 0;
+
+	if (share != w->share)
+		change_share(w, share);
+	w->now_ns = clock_monotonic_ns();
+	w->duration_ns = w->turn_ns[w->turn] ? w->now_ns - w->turn_ns[w->turn] : 0;
+	w->turn_ns[w->turn] = w->now_ns;
+	w->out = out;
+	w->stats = stats;
+	looks_begin(&w->looks);
+	for (size_t i = 0; i < count && !error; i++) {
+		if (!has_turn(w, entries[i].g) || looks_add(&w->looks, &entries[i]))
+			continue;
+		error = look_at_batch(w, list);
+		looks_add(&w->looks, &entries[i]);
+	}
+	if (!error)
+		error = look_at_batch(w, list);
+	if (!error)
+		stands_end_pass(w->stands, has_turn, w, w->now_ns, out);
+	thread_shares_sweep(w->shares);
+	w->turn = (w->turn + 1) % w->share;
+	return error;
+}
+
+void watched_flush(struct watched *w, struct record_list *out)
+{
+	stands_flush(w->stands, out);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to waiting: one process image that is looked at, and a look at its goroutines. */
+#ifndef WAITING_WATCHED_H
+#define WAITING_WATCHED_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "waiting/stands.h"
+#include "waiting/wanted.h"
+#include "waiting/waiting.h"
+
+struct gobinary_info;
+struct watched;
+
+#define WATCHED_SHARE_MAX 64 /* a power of two, as all shares are */
+
+/* `info` is lent for as long. -ESRCH, -ENOMEM … */
+int watched_open(uint32_t generation, pid_t pid, const struct gobinary_info *info, uint64_t bias,
+		 struct watched **out);
+void watched_close(struct watched *w);
+/*
+ * Looks at one in `share` of its goroutines, each time at others; as many as the last time, or half
+ * or twice as many. What they do stands for the time
+ * since they were looked at last; what is complete goes to `out`, counts to `stats`. -ESRCH: the
+ * process has ended.
+ */
+int watched_look(struct watched *w, const struct wanted_list *list, unsigned share,
+		 struct record_list *out, struct waiting_stats *stats);
+/* Hands over what has been added up. */
+void watched_flush(struct watched *w, struct record_list *out);
+
+#endif

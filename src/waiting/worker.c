@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread: looks at all images, hands over, and sleeps as long as its budget wants. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "waiting/waiting_private.h"
+#include "waiting/watched.h"
+
+#define LONGEST_NS  1000000000ull /* between looks; where that is too often, fewer take part */
+#define SHORT_NS    200000000ull  /* more take part again */
+#define LATE_PASSES 16		  /* that the frequency of late is taken from */
+
+/* What one thread has of an image. */
+struct own_image {
+	struct image *image;
+	struct watched *watched; /* NULL: it could not be opened */
+	bool kept;
+	struct own_image *next;
+};
+
+struct worker {
+	struct waiting *w;
+	unsigned number;
+	struct own_image *own;
+	struct wanted_list list;
+	uint64_t version;
+	bool has_list;
+	struct record_list records;
+	struct waiting_stats stats; /* of the pass */
+	unsigned share;
+	uint64_t interval_ns;
+};
+
+static bool counts(const struct worker *k)
+{
+	return !k->w->stop && k->number == k->w->worker;
+}
+
+/* Opens what was added and lets go of what was removed. Called with the lock. */
+static void sync_images(struct worker *k)
+{
+	for (struct own_image *own = k->own; own; own = own->next)
+		own->kept = false;
+	for (struct image *image = k->w->images; image; image = image->next) {
+		struct own_image *own = k->own;
+
+		if (image->hangs)
+			continue;
+		while (own && own->image != image)
+			own = own->next;
+		if (!own) {
+			own = calloc(1, sizeof(*own));
+			if (!own)
+				continue;
+			own->image = image;
+			image->references++;
+			own->next = k->own;
+			k->own = own;
+		}
+		own->kept = true;
+	}
+}
+
+static void drop(struct worker *k, struct own_image **at)
+{
+	struct own_image *own = *at;
+
+	*at = own->next;
+	if (own->watched)
+		watched_flush(own->watched, &k->records);
+	watched_close(own->watched);
+	pthread_mutex_lock(&k->w->lock);
+	image_put(own->image);
+	pthread_mutex_unlock(&k->w->lock);
+	free(own);
+}
+
+/* False: the thread was left behind. */
+static bool announce_look(struct worker *k, uint32_t generation)
+{
+	bool goes_on;
+
+	pthread_mutex_lock(&k->w->lock);
+	goes_on = counts(k);
+	if (goes_on) {
+		k->w->looking_at = generation;
+		k->w->looking_since_ns = clock_monotonic_ns();
+	}
+	pthread_mutex_unlock(&k->w->lock);
+	return goes_on;
+}
+
+static void look_at(struct worker *k, struct own_image *own)
+{
+	const struct image *image = own->image;
+
+	if (!own->watched &&
+	    watched_open(image->generation, image->pid, &image->info, image->bias, &own->watched))
+		return;
+	(void)watched_look(own->watched, &k->list, k->share, &k->records, &k->stats);
+}
+
+static void pass(struct worker *k)
+{
+	const struct waiting_source *source = &k->w->config.source;
+	uint64_t version = source->get_version(source->context);
+
+	if (!k->has_list || version != k->version)
+		k->has_list = !wanted_list_fill(&k->list, source);
+	k->version = version;
+	for (struct own_image **at = &k->own; *at;) {
+		if (!(*at)->kept) {
+			drop(k, at);
+			continue;
+		}
+		if (!announce_look(k, (*at)->image->generation))
+			return;
+		look_at(k, *at);
+		at = &(*at)->next;
+	}
+	announce_look(k, 0);
+	k->stats.passes++;
+}
+
+/* Between a half and three halves, so that looks do not come in step with what they look at. */
+static uint64_t jitter(uint64_t ns)
+{
+	uint32_t random = 0;
+
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		random = (uint32_t)clock_monotonic_ns();
+	return ns / 2 + (uint64_t)((double)ns * random / UINT32_MAX);
+}
+
+/* As often as wanted, and as the share of a CPU allows; then with fewer goroutines each time. */
+static void pace(struct worker *k, uint64_t cost_ns)
+{
+	const struct waiting_config *c = &k->w->config;
+	uint64_t wanted_ns = (uint64_t)(1e9 / c->frequency_hz);
+	uint64_t allowed_ns = (uint64_t)((double)cost_ns / c->cpu_share);
+
+	if (allowed_ns > LONGEST_NS && k->share < WATCHED_SHARE_MAX)
+		k->share *= 2;
+	else if (allowed_ns < SHORT_NS && k->share > 1)
+		k->share /= 2;
+	k->interval_ns = allowed_ns > wanted_ns ? allowed_ns : wanted_ns;
+}
+
+static void add_stats(struct worker *k)
+{
+	struct waiting_stats *to = &k->w->stats;
+	const struct waiting_stats *from = &k->stats;
+	double hz = 1e9 / (double)k->interval_ns;
+
+	to->passes += from->passes;
+	to->looks += from->looks;
+	to->cpu_ns += from->cpu_ns;
+	to->moved += from->moved;
+	to->unreadable += from->unreadable;
+	to->unsampled += from->unsampled;
+	to->share = k->share;
+	to->frequency_hz += (hz - to->frequency_hz) / LATE_PASSES;
+	k->stats = (struct waiting_stats){0};
+}
+
+/* Called with the lock. */
+static void hand_over(struct worker *k)
+{
+	struct waiting *w = k->w;
+	struct waiting_record *r, *next;
+
+	for (r = k->records.first; r; r = next) {
+		next = r->next;
+		if (w->records.bytes + waiting_record_bytes(r) <= w->config.records_bytes) {
+			record_list_add(&w->records, r);
+			continue;
+		}
+		w->stats.lost_ns += r->duration_ns;
+		free(r);
+	}
+	record_list_open(&k->records);
+	add_stats(k);
+}
+
+static void flush_all(struct worker *k)
+{
+	for (struct own_image *own = k->own; own; own = own->next)
+		if (own->watched)
+			watched_flush(own->watched, &k->records);
+}
+
+static void *work(void *argument)
+{
+	struct worker *k = argument;
+	struct waiting *w = k->w;
+
+	pthread_mutex_lock(&w->lock);
+	while (counts(k)) {
+		uint64_t began_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns(), next_ns;
+		bool flush = w->flush;
+
+		sync_images(k);
+		pthread_mutex_unlock(&w->lock);
+		pass(k);
+		if (flush)
+			flush_all(k);
+		k->stats.cpu_ns = clock_thread_cpu_ns() - cpu_ns;
+		pace(k, k->stats.cpu_ns);
+		next_ns = began_ns + jitter(k->interval_ns);
+		pthread_mutex_lock(&w->lock);
+		if (k->number != w->worker)
+			break;
+		hand_over(k);
+		if (flush) {
+			w->flush = false;
+			pthread_cond_broadcast(&w->changed);
+		}
+		while (counts(k) && !w->flush && clock_monotonic_ns() < next_ns)
+			waiting_sleep(w, next_ns);
+	}
+	pthread_mutex_unlock(&w->lock);
+	while (k->own)
+		drop(k, &k->own);
+	record_list_free(&k->records);
+	wanted_list_close(&k->list);
+	free(k);
+	pthread_mutex_lock(&w->lock);
+	pthread_cond_broadcast(&w->changed);
+	waiting_put(w);
+	return NULL;
+}
+
+int worker_begin(struct waiting *w)
+{
+	struct worker *k = calloc(1, sizeof(*k));
+	pthread_t thread;
+	int error;
+
+	if (!k)
+		return -ENOMEM;
+	k->w = w;
+	k->number = ++w->worker;
+	k->share = 1;
+	record_list_open(&k->records);
+	error = -pthread_create(&thread, NULL, work, k);
+	if (error) {
+		free(k);
+		return error;
+	}
+	pthread_detach(thread);
+	w->references++;
+	return 0;
+}
