@@ -24,6 +24,7 @@
 #include "agent/summary.h"
 #include "agent/targets.h"
 #include "agent/terminal.h"
+#include "agent/waits.h"
 #include "agent/watchdog.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -188,7 +189,11 @@ static int open_targets(struct session *s, char *why, size_t why_size)
 		.symbolizer = s->symbolizer,
 		.cache = s->cache,
 	};
+	int error = waits_open(s->options, s->log, s->capture, &s->waits);
 
+	targets.waits = s->waits;
+	if (error)
+		return explain("cannot start a thread", error, why, why_size);
 	return explain("cannot set up", targets_open(&targets, &s->targets), why, why_size);
 }
 
@@ -250,6 +255,8 @@ static int start(struct session *s, char *why, size_t why_size)
 		error = pipeline_open(&pipeline, &s->pipeline);
 	if (!error)
 		error = span_sweep_open(&s->sweep);
+	if (!error)
+		waits_begin(s->waits, s->targets, s->pipeline);
 	if (error)
 		return explain("cannot look at processes", error, why, why_size);
 	error = capture_start(s->capture, why, why_size);
@@ -268,10 +275,12 @@ static int start(struct session *s, char *why, size_t why_size)
 static void close_session(struct session *s)
 {
 	command_close(s->command);
+	waits_begin(s->waits, NULL, NULL);
 	targets_close(s->targets);
 	span_sweep_close(s->sweep);
 	pipeline_close(s->pipeline);
-	capture_close(s->capture);
+	if (waits_close(s->waits))
+		capture_close(s->capture);
 	if (loader_close(s->loader))
 		binary_store_close(s->store);
 	symbolizer_close(s->symbolizer);

@@ -22,6 +22,7 @@
 #include "agent/summary.h"
 #include "agent/targets.h"
 #include "agent/terminal.h"
+#include "agent/waits.h"
 #include "agent/watchdog.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -253,6 +254,7 @@ static void on_tick(struct loop *l)
 		l->sweep_ns = l->now_ns + SWEEP_NS;
 	}
 	targets_complete_census(l->s->targets);
+	waits_take(l->s->waits);
 	if (l->now_ns >= l->window_end_ns)
 		end_window(l);
 	check_ends(l);
@@ -294,6 +296,7 @@ static void drain(struct loop *l)
 	for (int i = 0; i < RECORDS_LAST_MAX && capture_poll(l->s->capture) > 0; i++)
 		watchdog_feed(l->s->watchdog, l->end_ns);
 	span_sweep_run(l->s->sweep, l->s->capture, l->s->targets, l->s->pipeline);
+	waits_finish(l->s->waits);
 	pipeline_lose_all(l->s->pipeline);
 	l->table = false;
 	live_clear(&l->live);

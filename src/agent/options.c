@@ -19,6 +19,7 @@ enum option_key {
 	KEY_KERNEL_STACKS,
 	KEY_PROBES,
 	KEY_PROBE_BUDGET,
+	KEY_WAIT,
 	KEY_WINDOW,
 	KEY_OTLP_ENDPOINT,
 	KEY_VERBOSE,
@@ -33,7 +34,7 @@ struct parsing {
 	char *why;
 	size_t why_size;
 	bool failed;
-	bool explicit_frequency;
+	bool explicit_frequency, explicit_wait;
 	int next; /* index of the argument behind the last one that was understood */
 };
 
@@ -45,6 +46,9 @@ static const struct argp_option profile_options[] = {
 	{"exclude", KEY_EXCLUDE, "GLOB", 0, "leave out executables that match", 0},
 	{"duration", 'd', "SECONDS", 0, "stop after so long (default: Ctrl-C)", 0},
 	{"frequency", 'F', "HZ", 0, "samples per second and CPU (99; without a selector 19)", 0},
+	{"wait", KEY_WAIT, "HZ|off", 0,
+	 "looks per second at what spans wait for, within 1 % of a CPU (99; without a selector 5)",
+	 0},
 	{"output", 'o', "FILE", 0,
 	 "write .pb.gz (pprof), .folded, .otlp or .jsonl (every sample and span end); several "
 	 "allowed",
@@ -221,6 +225,12 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 	case 'F':
 		p->explicit_frequency = true;
 		return parse_whole(p, "--frequency", argument, 1, 4000, &o->frequency_hz);
+	case KEY_WAIT:
+		p->explicit_wait = true;
+		o->wait_hz = 0;
+		if (!strcmp(argument, "off"))
+			return 0;
+		return parse_whole(p, "--wait", argument, 1, 1000, &o->wait_hz);
 	case KEY_WINDOW:
 		return parse_whole(p, "--window", argument, 1, 300, &o->window_s);
 	case 'o':
@@ -343,6 +353,8 @@ static int check_profile(struct parsing *p)
 		return -refuse(p, "--exe already says which executables: not with --include");
 	if (!p->explicit_frequency)
 		o->frequency_hz = options_is_local(o) ? 99 : 19;
+	if (!p->explicit_wait)
+		o->wait_hz = options_is_local(o) ? 99 : 5;
 	return 0;
 }
 

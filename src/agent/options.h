@@ -28,6 +28,7 @@ struct options {
 	char **command;	      /* NULL: none; lent from argv */
 	uint64_t duration_ns; /* 0: until interrupted */
 	unsigned frequency_hz;
+	unsigned wait_hz; /* looks at waiting goroutines a second, at most; 0: none */
 	unsigned window_s;
 	bool kernel_stacks;
 	bool probes;

@@ -13,6 +13,7 @@
 #include "agent/sample_log.h"
 #include "agent/span_sights.h"
 #include "agent/targets.h"
+#include "agent/wait_state.h"
 #include "base/clock.h"
 #include "capture/capture.h"
 #include "process/process.h"
@@ -20,6 +21,7 @@
 #include "profile/profile.h"
 #include "spans/spans.h"
 #include "symbolize/symbolize.h"
+#include "waiting/waiting.h"
 
 #define HELD_BYTES_MAX	   (4 << 20)
 #define WINDOW_SAMPLES_MAX 65536
@@ -35,7 +37,7 @@ struct pipeline {
 	struct name_trust *names;
 	struct target *releasing;
 	struct unwound_stack stack;
-	const struct location *locations[UNWIND_FRAMES_MAX];
+	const struct location *locations[UNWIND_FRAMES_MAX + 1]; /* a state above them */
 	struct pipeline_stats stats;
 };
 
@@ -123,7 +125,7 @@ static uint32_t span_of(struct pipeline *p, const struct target *target,
 		return 0;
 	}
 	name_trust_add(p->names, target->generation, sight.name, sight.name_size);
-	if (span->source < SPAN_SOURCE_COUNT)
+	if (!sight.waits && span->source < SPAN_SOURCE_COUNT)
 		p->stats.by_source[span->source]++;
 	sight.resource = resource;
 	sight.value_ns = p->config.period_ns;
@@ -191,6 +193,48 @@ void pipeline_add(struct pipeline *p, struct target *target, const struct sample
 	if (p->config.sample_log)
 		sample_log_add(p->config.sample_log, sample, &span, p->locations,
 			       input.location_count, input.truncated);
+}
+
+/* Under its state, what called into the runtime: how that parks a goroutine is no news. */
+static size_t find_wait_locations(struct pipeline *p, const struct target *target,
+				  const struct waiting_record *record)
+{
+	char name[WAIT_STATE_SIZE];
+	size_t hidden = 0, count;
+
+	wait_state_name(target->binary->go, record, name);
+	count = find_locations(p, target);
+	if (record->state == WAITING_PARKED)
+		while (hidden + 1 < count && wait_state_hides(p->locations[hidden]))
+			hidden++;
+	memmove(p->locations + 1, p->locations + hidden, (count - hidden) * sizeof(*p->locations));
+	p->locations[0] = symbolizer_find_state(p->config.symbolizer, name);
+	return p->locations[0] ? count - hidden + 1 : 0;
+}
+
+void pipeline_add_wait(struct pipeline *p, struct target *target,
+		       const struct waiting_record *record)
+{
+	struct sample_input input = {.locations = p->locations};
+	struct sampled_span span;
+
+	p->stack.count = p->stack.kernel_count = 0;
+	p->stack.truncated = false;
+	if (record->sample.curg_stack_count) /* else it ran, and nobody knows where */
+		unwind_sample(&record->sample, target->binary->go, target->bias, &p->stack,
+			      &p->stats.unwind);
+	input.location_count = find_wait_locations(p, target, record);
+	input.truncated = p->stack.truncated;
+	span_sight_of_sample(target, &record->sample, &p->stack, &span);
+	p->stats.waits++;
+	if (span.answer != SPAN_ANSWER_SPAN) {
+		p->stats.waits_unsettled_ns += record->duration_ns;
+		return;
+	}
+	span.sight.waits = true;
+	input.resource = resource_of(p, target);
+	input.span = span_of(p, target, &span, input.resource);
+	profile_add_wait(p->window, &input, wait_state_kind(record->state), record->duration_ns);
 }
 
 /*

@@ -20,6 +20,7 @@ struct span_memory;
 struct span_record;
 struct symbolizer;
 struct target;
+struct waiting_record;
 
 struct pipeline_config {
 	struct symbolizer *symbolizer; /* lent */
@@ -38,6 +39,8 @@ struct pipeline_stats {
 	uint64_t spans_ended;	 /* read after their end */
 	uint64_t names_unsure;	 /* of those, without their name: its memory may have been reused */
 	uint64_t unsampled;	 /* worked for a span that is sampled out */
+	uint64_t waits;		 /* records of goroutines on no CPU */
+	uint64_t waits_unsettled_ns; /* without a span: it could not be read, or had ended */
 	uint64_t by_source[SPAN_SOURCE_COUNT]; /* tagged, by how their span is known */
 	struct unwind_stats unwind;
 };
@@ -47,6 +50,9 @@ void pipeline_close(struct pipeline *p);
 
 /* A sample of a target that is attached. */
 void pipeline_add(struct pipeline *p, struct target *target, const struct sample_record *sample);
+/* What a goroutine did that was not on a CPU. */
+void pipeline_add_wait(struct pipeline *p, struct target *target,
+		       const struct waiting_record *record);
 /* A span of such a target that has ended: as the kernel side tells it, or read from its memory. */
 void pipeline_add_ended(struct pipeline *p, struct target *target,
 			const struct span_record *record);

@@ -20,6 +20,7 @@ struct sample_log;
 struct span_sweep;
 struct symbolizer;
 struct targets;
+struct waits;
 struct watchdog;
 
 struct session {
@@ -34,6 +35,7 @@ struct session {
 	struct targets *targets;
 	struct pipeline *pipeline;
 	struct span_sweep *sweep;
+	struct waits *waits; /* NULL: none */
 	struct publisher *publisher;
 	struct sample_log *sample_log;
 	struct command *command; /* NULL: none */

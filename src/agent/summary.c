@@ -8,6 +8,7 @@
 #include "agent/session.h"
 #include "agent/span_sweep.h"
 #include "agent/targets.h"
+#include "agent/waits.h"
 #include "base/log.h"
 #include "capture/capture.h"
 #include "symbolize/symbolize.h"
@@ -46,6 +47,29 @@ static void log_usage(const struct session *s, const struct capture_stats *captu
 	log_debug(s->log, "used %.0f ms CPU (%.0f us a sample), %ld KiB peak, maps %llu KiB",
 		  cpu_ms, samples ? cpu_ms * 1e3 / samples : 0.0, usage.ru_maxrss,
 		  (unsigned long long)capture->map_bytes >> 10);
+}
+
+/* What was seen of goroutines on no CPU, and what of them was not. */
+static void log_waits(const struct session *s, const struct pipeline_stats *pipeline)
+{
+	struct waiting_stats waits;
+
+	if (!s->waits)
+		return;
+	waits_get_stats(s->waits, &waits);
+	if (waits.lost_ns)
+		log_warn(s->log,
+			 "%.1f s that goroutines waited are not in the profile: the agent was too "
+			 "slow",
+			 (double)waits.lost_ns / 1e9);
+	log_debug(s->log,
+		  "waits: %llu passes, of late %.1f a second over one in %u goroutines, %llu looks, "
+		  "%llu moved meanwhile, %llu unreadable, %llu records, %.1f s without a span, %.0f "
+		  "ms CPU",
+		  (unsigned long long)waits.passes, waits.frequency_hz, waits.share,
+		  (unsigned long long)waits.looks, (unsigned long long)waits.moved,
+		  (unsigned long long)waits.unreadable, (unsigned long long)pipeline->waits,
+		  (double)pipeline->waits_unsettled_ns / 1e9, (double)waits.cpu_ns / 1e6);
 }
 
 void summary_log(const struct session *s)
@@ -96,6 +120,7 @@ void summary_log(const struct session *s)
 		  (unsigned long long)pipeline.unwind.stacks,
 		  (unsigned long long)pipeline.unwind.repaired,
 		  (unsigned long long)pipeline.unwind.truncated);
+	log_waits(s, &pipeline);
 	log_usage(s, &capture, pipeline.samples);
 }
 

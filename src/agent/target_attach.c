@@ -15,6 +15,7 @@
 #include "agent/binary_store.h"
 #include "agent/census.h"
 #include "agent/options.h"
+#include "agent/waits.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/capture.h"
@@ -123,6 +124,8 @@ int target_attach(struct targets *t, struct entry *e)
 	/* An image that was prepared has had its probes from its first instruction on. */
 	if (!error && description.flags & TARGET_SPANS && !prepared)
 		target_take_census(t, target);
+	if (!error && description.flags & TARGET_SPANS)
+		waits_add(t->config.waits, target);
 	return error || process_is_alive(target->process) ? error : -ESRCH;
 }
 

@@ -12,6 +12,7 @@
 #include "agent/loader.h"
 #include "agent/options.h"
 #include "agent/target_words.h"
+#include "agent/waits.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/capture.h"
@@ -48,6 +49,7 @@ static struct entry *find(struct targets *t, pid_t pid)
 static void release(struct targets *t, struct target *target)
 {
 	if (target->generation) {
+		waits_remove(t->config.waits, target->generation);
 		capture_forget_process(t->config.capture, target->pid, target->generation);
 		symbolizer_forget(t->config.symbolizer, target->generation);
 	}

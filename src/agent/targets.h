@@ -24,6 +24,7 @@ struct process;
 struct process_record;
 struct symbolizer;
 struct targets;
+struct waits;
 
 struct target {
 	pid_t pid;
@@ -55,6 +56,7 @@ struct targets_config {
 	struct binary_store *store;
 	struct symbolizer *symbolizer;
 	struct block_cache *cache; /* for look-ups on the loop's thread */
+	struct waits *waits;	   /* NULL: none */
 };
 
 int targets_open(const struct targets_config *config, struct targets **out);

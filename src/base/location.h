@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-enum frame_kind { FRAME_GO, FRAME_NATIVE, FRAME_KERNEL };
+/* A state is none of the program's own frames: what a goroutine waits for, "[chan receive]". */
+enum frame_kind { FRAME_GO, FRAME_NATIVE, FRAME_KERNEL, FRAME_STATE };
 
 /* One function at one line; strings are lent by the location's owner and already clean. */
 struct frame {

@@ -108,12 +108,25 @@ struct capture_stored_goroutine {
 	uint32_t generation;
 	uint32_t older;
 	uint64_t g, goid;
+	bool inherited; /* the first span is its creator's */
+	size_t span_count;
+	const struct capture_goroutine_span *spans; /* lent for the call, outermost first */
 };
 
+/* A span that was open when it was stored. */
+struct capture_goroutine_span {
+	uint64_t address; /* of the recordingSpan */
+	uint64_t span_id; /* as in memory */
+	bool hides;	  /* one that is sampled out hides it */
+};
+
+/* From any thread. */
 int capture_each_goroutine(struct capture *c,
 			   void (*each)(void *context,
 					const struct capture_stored_goroutine *goroutine),
 			   void *context);
+/* Another number whenever the store has changed. From any thread. */
+uint64_t capture_get_store_version(struct capture *c);
 /* Deletes that entry, unless it has become another goroutine's. */
 void capture_forget_goroutine(struct capture *c, const struct capture_stored_goroutine *goroutine);
 /* Calls `each` for all spans of the store, but those inherited. A negative errno. */

@@ -15,6 +15,7 @@ struct capture {
 	struct ring_buffer *ring;
 	struct clocks *clocks;
 	struct goroutine_store *store;
+	_Atomic uint64_t store_changes; /* by the agent */
 	struct probes *probes;
 	struct calibration *calibration; /* NULL: not begun */
 	unsigned polled;		 /* records in this round */

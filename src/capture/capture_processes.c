@@ -4,6 +4,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <stdatomic.h>
 
 #include "capture/calibrate.h"
 #include "capture/goroutine_store.h"
@@ -39,12 +40,14 @@ static bool find_process(struct capture *c, pid_t pid, struct target_process *kn
 int capture_add_older(struct capture *c, uint32_t generation, uint64_t g, uint64_t goid,
 		      const struct capture_older_span *spans, size_t count)
 {
+	atomic_fetch_add(&c->store_changes, 1);
 	return goroutine_store_add_older(c->store, generation, g, goid, spans, count);
 }
 
 int capture_push_older(struct capture *c, uint32_t generation, uint64_t g, uint64_t goid,
 		       const struct capture_older_span *span)
 {
+	atomic_fetch_add(&c->store_changes, 1);
 	return goroutine_store_push_older(c->store, generation, g, goid, span);
 }
 
@@ -80,6 +83,15 @@ int capture_each_goroutine(struct capture *c,
 	return goroutine_store_each(c->store, each, context);
 }
 
+uint64_t capture_get_store_version(struct capture *c)
+{
+	struct target_counters sum;
+
+	capture_get_counters(c, &sum);
+	return sum.events[EVENT_SPANS_STARTED] + sum.events[EVENT_SPANS_UNSAMPLED] +
+	       sum.events[EVENT_GO_STATEMENTS] + atomic_load(&c->store_changes);
+}
+
 void capture_forget_goroutine(struct capture *c, const struct capture_stored_goroutine *goroutine)
 {
 	goroutine_store_remove(c->store, goroutine);
@@ -94,6 +106,7 @@ int capture_each_span(struct capture *c,
 
 void capture_forget_goroutines(struct capture *c, uint32_t generation)
 {
+	atomic_fetch_add(&c->store_changes, 1);
 	goroutine_store_clear(c->store, generation);
 }
 

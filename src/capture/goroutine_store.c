@@ -218,8 +218,22 @@ static void tell_goroutine(void *context, const struct stored_key *key,
 			   const struct stored_goroutine *g)
 {
 	const struct goroutine_walk *w = context;
-	struct capture_stored_goroutine goroutine = {key->generation, key->older, key->g, g->goid};
+	struct capture_goroutine_span spans[SPANS_MAX];
+	struct capture_stored_goroutine goroutine = {
+		.generation = key->generation,
+		.older = key->older,
+		.g = key->g,
+		.goid = g->goid,
+		.inherited = g->inherited,
+		.span_count = g->depth < SPANS_MAX ? g->depth : SPANS_MAX,
+		.spans = spans,
+	};
 
+	for (size_t i = 0; i < goroutine.span_count; i++) {
+		spans[i].address = g->spans[i].address & ~HIDES;
+		spans[i].hides = g->spans[i].address & HIDES;
+		memcpy(&spans[i].span_id, g->spans[i].span_id, sizeof(spans[i].span_id));
+	}
 	w->each(w->context, &goroutine);
 }
 

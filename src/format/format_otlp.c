@@ -129,15 +129,27 @@ static Otlp__ValueType *new_type(struct encoder *e, enum otlp_word type, enum ot
 	return m;
 }
 
-/* samples/count with a period of cpu/nanoseconds: backends multiply the two into CPU time. */
+/*
+ * samples/count with a period of cpu/nanoseconds: backends multiply the two into CPU time. What is
+ * on no CPU is time itself, and has no period.
+ */
+static void set_types(struct encoder *e, Otlp__Profile *m, bool off_cpu)
+{
+	if (off_cpu) {
+		m->sample_type = new_type(e, OTLP_OFF_CPU, OTLP_NANOSECONDS);
+		return;
+	}
+	m->sample_type = new_type(e, OTLP_SAMPLES, OTLP_COUNT);
+	m->period_type = new_type(e, OTLP_CPU, OTLP_NANOSECONDS);
+	m->period = (int64_t)e->view.period_ns;
+}
+
 static int fill_profile(struct encoder *e, Otlp__Profile *m, const struct otlp_sample *samples,
 			size_t count)
 {
 	struct pointer_list list = {0};
 
-	m->sample_type = new_type(e, OTLP_SAMPLES, OTLP_COUNT);
-	m->period_type = new_type(e, OTLP_CPU, OTLP_NANOSECONDS);
-	m->period = (int64_t)e->view.period_ns;
+	set_types(e, m, count && samples->off_cpu);
 	m->time_unix_nano = e->view.start_wall_ns;
 	m->duration_nano = e->view.duration_ns;
 	m->profile_id.len = 16;
@@ -151,7 +163,18 @@ static int fill_profile(struct encoder *e, Otlp__Profile *m, const struct otlp_s
 	return getrandom(m->profile_id.data, m->profile_id.len, 0) == 16 ? 0 : -EIO;
 }
 
-/* `samples` are those of one resource; with none, an empty profile. */
+/* Samples of one kind; with none, an empty profile of CPU time. */
+static int add_profile(struct encoder *e, struct pointer_list *list,
+		       const struct otlp_sample *samples, size_t count)
+{
+	Otlp__Profile *profile = NEW_MESSAGE(e->arena, Otlp__Profile, OTLP__PROFILE__INIT);
+	int err = profile ? fill_profile(e, profile, samples, count) : -ENOMEM;
+
+	pointer_list_add(e->arena, list, profile);
+	return err;
+}
+
+/* `samples` are those of one resource, those on a CPU first. */
 static int add_resource(struct encoder *e, struct pointer_list *list, uint32_t resource,
 			const struct otlp_sample *samples, size_t count)
 {
@@ -159,11 +182,11 @@ static int add_resource(struct encoder *e, struct pointer_list *list, uint32_t r
 		NEW_MESSAGE(e->arena, Otlp__ResourceProfiles, OTLP__RESOURCE_PROFILES__INIT);
 	Otlp__ScopeProfiles *scope =
 		NEW_MESSAGE(e->arena, Otlp__ScopeProfiles, OTLP__SCOPE_PROFILES__INIT);
-	Otlp__Profile *profile = NEW_MESSAGE(e->arena, Otlp__Profile, OTLP__PROFILE__INIT);
 	struct pointer_list scopes = {0}, profiles = {0};
-	int err;
+	size_t on_cpu = 0;
+	int err = 0;
 
-	if (!m || !scope || !profile)
+	if (!m || !scope)
 		return -ENOMEM;
 	scope->scope = NEW_MESSAGE(e->arena, Otlp__Scope, OTLP__SCOPE__INIT);
 	if (!scope->scope)
@@ -171,10 +194,14 @@ static int add_resource(struct encoder *e, struct pointer_list *list, uint32_t r
 	scope->scope->name = (char *)"spanprof";
 	if (e->options->agent_version)
 		scope->scope->version = (char *)e->options->agent_version;
-	err = fill_profile(e, profile, samples, count);
+	while (on_cpu < count && !samples[on_cpu].off_cpu)
+		on_cpu++;
+	if (on_cpu || !count)
+		err = add_profile(e, &profiles, samples, on_cpu);
+	if (!err && on_cpu < count)
+		err = add_profile(e, &profiles, samples + on_cpu, count - on_cpu);
 	if (err)
 		return err;
-	pointer_list_add(e->arena, &profiles, profile);
 	scope->profiles = (Otlp__Profile **)profiles.items;
 	scope->n_profiles = profiles.count;
 	pointer_list_add(e->arena, &scopes, scope);
@@ -282,7 +309,7 @@ static int split(struct splitter *s, const struct otlp_sample *samples, size_t c
 	err = encode(s->profile, s->options, samples, count, s->max_bytes, &request);
 	if (!err) {
 		for (size_t i = 0; i < count; i++)
-			sum += samples[i].count;
+			sum += samples[i].off_cpu ? 0 : samples[i].count;
 		err = s->each(s->context, &request, sum);
 	} else if (err == -EFBIG && count > 1) {
 		err = split(s, samples, count / 2);

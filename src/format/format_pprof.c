@@ -16,6 +16,7 @@
 #define ARENA_BYTES_MAX ((size_t)1 << 30)
 /* Uncompressed; pprof reads the whole of it into memory. */
 #define PACKED_BYTES_MAX ((size_t)512 << 20)
+#define VALUES		 3 /* samples, cpu, and off_cpu where anything waited */
 
 struct encoder {
 	struct arena *arena;
@@ -71,6 +72,12 @@ static Pprof__ValueType *new_type(struct encoder *e, const char *type, const cha
 	return m;
 }
 
+/* Row 0 is none. */
+static bool has_waits(const struct profile_view *v)
+{
+	return v->wait_count > 1;
+}
+
 static void add_types(struct encoder *e, Pprof__Profile *m)
 {
 	struct pointer_list types = {0};
@@ -78,6 +85,8 @@ static void add_types(struct encoder *e, Pprof__Profile *m)
 
 	pointer_list_add(e->arena, &types, new_type(e, "samples", "count"));
 	pointer_list_add(e->arena, &types, cpu);
+	if (has_waits(&e->view))
+		pointer_list_add(e->arena, &types, new_type(e, "off_cpu", "nanoseconds"));
 	m->sample_type = (Pprof__ValueType **)types.items;
 	m->n_sample_type = types.count;
 	m->period_type = cpu;
@@ -214,6 +223,9 @@ static bool has_empty_stack(const struct profile_view *v)
 	for (size_t i = 1; i < v->sample_count; i++)
 		if (v->samples[i].count && !v->stacks[v->samples[i].stack].location_count)
 			return true;
+	for (size_t i = 1; i < v->wait_count; i++)
+		if (v->waits[i].ns && !v->stacks[v->waits[i].stack].location_count)
+			return true;
 	return false;
 }
 
@@ -285,6 +297,7 @@ static int64_t as_value(unsigned __int128 value)
 	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
 }
 
+/* Without values: they are all 0. */
 static Pprof__Sample *new_sample(struct encoder *e, const struct profile_sample *from)
 {
 	Pprof__Sample *m = NEW_MESSAGE(e->arena, Pprof__Sample, PPROF__SAMPLE__INIT);
@@ -294,7 +307,7 @@ static Pprof__Sample *new_sample(struct encoder *e, const struct profile_sample 
 		return NULL;
 	m->location_id =
 		arena_take_array(e->arena, stack->location_count + 1, sizeof(*m->location_id));
-	m->value = arena_take_array(e->arena, 2, sizeof(*m->value));
+	m->value = arena_take_array(e->arena, VALUES, sizeof(*m->value));
 	if (e->arena->failed)
 		return NULL;
 	for (uint32_t i = 0; i < stack->location_count; i++)
@@ -302,9 +315,7 @@ static Pprof__Sample *new_sample(struct encoder *e, const struct profile_sample 
 	m->n_location_id = stack->location_count;
 	if (!stack->location_count)
 		m->location_id[m->n_location_id++] = e->unknown;
-	m->value[0] = as_value(from->count);
-	m->value[1] = as_value((unsigned __int128)from->count * e->view.period_ns);
-	m->n_value = 2;
+	m->n_value = has_waits(&e->view) ? VALUES : VALUES - 1;
 	add_labels(e, from, m);
 	return m;
 }
@@ -313,9 +324,26 @@ static void add_samples(struct encoder *e, Pprof__Profile *m)
 {
 	struct pointer_list list = {0};
 
-	for (size_t i = 1; i < e->view.sample_count && !e->arena->failed; i++)
-		if (e->view.samples[i].count)
-			pointer_list_add(e->arena, &list, new_sample(e, &e->view.samples[i]));
+	for (size_t i = 1; i < e->view.sample_count && !e->arena->failed; i++) {
+		const struct profile_sample *from = &e->view.samples[i];
+		Pprof__Sample *sample = from->count ? new_sample(e, from) : NULL;
+
+		if (!sample)
+			continue;
+		sample->value[0] = as_value(from->count);
+		sample->value[1] = as_value((unsigned __int128)from->count * e->view.period_ns);
+		pointer_list_add(e->arena, &list, sample);
+	}
+	for (size_t i = 1; i < e->view.wait_count && !e->arena->failed; i++) {
+		const struct profile_wait *from = &e->view.waits[i];
+		const struct profile_sample same = {from->stack, from->resource, from->span, 0};
+		Pprof__Sample *sample = from->ns ? new_sample(e, &same) : NULL;
+
+		if (!sample)
+			continue;
+		sample->value[2] = as_value(from->ns);
+		pointer_list_add(e->arena, &list, sample);
+	}
 	m->sample = (Pprof__Sample **)list.items;
 	m->n_sample = list.count;
 }

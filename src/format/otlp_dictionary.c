@@ -12,6 +12,7 @@ const char *const otlp_words[OTLP_WORDS] = {
 	[OTLP_SAMPLES] = "samples",
 	[OTLP_COUNT] = "count",
 	[OTLP_CPU] = "cpu",
+	[OTLP_OFF_CPU] = "off_cpu",
 	[OTLP_NANOSECONDS] = "nanoseconds",
 	[OTLP_FRAME_TYPE] = "profile.frame.type",
 	[OTLP_BUILD_ID_GO] = "process.executable.build_id.go",
@@ -21,7 +22,7 @@ const char *const otlp_words[OTLP_WORDS] = {
 	[OTLP_STACK_TRUNCATED] = "stack.truncated",
 };
 
-const char *const otlp_frame_types[3] = {
+const char *const otlp_frame_types[FRAME_STATE + 1] = {
 	[FRAME_GO] = "go",
 	[FRAME_NATIVE] = "native",
 	[FRAME_KERNEL] = "kernel",
@@ -38,7 +39,7 @@ struct otlp_dictionary {
 	int32_t *mapping_at, *location_at, *function_at, *link_at, *stack_at;
 	/* By string id: the text itself and attributes with it as value. */
 	int32_t *text_at, *build_id_go_at, *build_id_gnu_at, *span_name_at;
-	int32_t word_at[OTLP_WORDS], frame_type_at[3], unsampled_at, truncated_at;
+	int32_t word_at[OTLP_WORDS], frame_type_at[FRAME_STATE + 1], unsampled_at, truncated_at;
 };
 
 static void add_zero_values(struct otlp_dictionary *d)
@@ -242,9 +243,10 @@ static int32_t location_index(struct otlp_dictionary *d, uint32_t handle)
 	m->attribute_indices = arena_take_array(d->arena, 1, sizeof(int32_t));
 	if (!m->attribute_indices)
 		return 0;
-	m->n_attribute_indices = 1;
-	m->attribute_indices[0] = text_attribute(d, OTLP_FRAME_TYPE, otlp_frame_types[row->kind],
-						 &d->frame_type_at[row->kind]);
+	if (otlp_frame_types[row->kind])
+		m->attribute_indices[m->n_attribute_indices++] =
+			text_attribute(d, OTLP_FRAME_TYPE, otlp_frame_types[row->kind],
+				       &d->frame_type_at[row->kind]);
 	return d->location_at[handle] = add(d, &d->locations, m);
 }
 

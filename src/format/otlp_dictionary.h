@@ -15,6 +15,7 @@ enum otlp_word {
 	OTLP_SAMPLES,
 	OTLP_COUNT,
 	OTLP_CPU,
+	OTLP_OFF_CPU,
 	OTLP_NANOSECONDS,
 	OTLP_FRAME_TYPE,
 	OTLP_BUILD_ID_GO,
@@ -25,8 +26,8 @@ enum otlp_word {
 	OTLP_WORDS
 };
 extern const char *const otlp_words[OTLP_WORDS];
-/* Values of the attribute profile.frame.type, by enum frame_kind. */
-extern const char *const otlp_frame_types[3];
+/* Values of the attribute profile.frame.type, by enum frame_kind; NULL: a state has none. */
+extern const char *const otlp_frame_types[FRAME_STATE + 1];
 
 struct otlp_dictionary;
 

@@ -40,6 +40,7 @@ struct part {
 	bool has_resource;
 	uint32_t resource;
 	uint64_t worth_ns; /* of the OTLP Profile being read */
+	bool off_cpu;	   /* that: it is no CPU time */
 };
 
 /* False when the attribute is of a kind that a resource of ours cannot hold. */
@@ -126,14 +127,15 @@ static int read_span(const struct part *part, const Otlp__Sample *m, struct samp
 	const char *name = otlp_tables_value_text(t, otlp_tables_find(t, m->attribute_indices,
 								      m->n_attribute_indices,
 								      otlp_words[OTLP_SPAN_NAME]));
-	struct span span = {.resource = part->resource, .samples = sample->count, .sampled = true};
+	uint64_t samples = part->off_cpu ? 0 : sample->count;
+	struct span span = {.resource = part->resource, .samples = samples, .sampled = true};
 	int err = otlp_tables_spend(t, name);
 
 	if (err)
 		return err;
 	memcpy(span.trace_id, link->trace_id.data, sizeof(span.trace_id));
 	memcpy(span.span_id, link->span_id.data, sizeof(span.span_id));
-	if (__builtin_mul_overflow(sample->count, part->reader->period_ns, &span.value_ns))
+	if (__builtin_mul_overflow(samples, part->reader->period_ns, &span.value_ns))
 		span.value_ns = UINT64_MAX;
 	if (sampled && sampled->value_case == OTLP__ANY_VALUE__VALUE_BOOL_VALUE)
 		span.sampled = sampled->bool_value;
@@ -168,6 +170,25 @@ static int read_stack(const struct part *part, uint32_t index, struct sample_inp
 	return *known == STACK_LOST ? -ENOSPC : 0;
 }
 
+/* `err` is that of its stack. The leaf says what kind of waiting it is. */
+static int add_wait(const struct part *part, const Otlp__Sample *m,
+		    const struct sample_input *sample, uint32_t stack, int err)
+{
+	const struct otlp_tables *t = part->tables;
+	const Otlp__Stack *from =
+		m->stack_index ? t->dictionary->stack_table[m->stack_index] : NULL;
+	const struct location *leaf =
+		from && from->n_location_indices ? t->locations[from->location_indices[0]] : NULL;
+	const char *state = leaf && leaf->frame_count ? leaf->frames[0].function : "";
+
+	if (!err)
+		return profile_add_wait_to_stack(part->reader->out, sample, stack,
+						 profile_wait_kind_of(state), sample->count);
+	if (err == -ENOSPC)
+		profile_drop_wait(part->reader->out, sample->count);
+	return err;
+}
+
 static int check_sample(const struct otlp_tables *t, const Otlp__Sample *m)
 {
 	int err = otlp_tables_check(t, "stack", m->stack_index, t->dictionary->n_stack_table);
@@ -192,7 +213,9 @@ static int read_sample(const struct part *part, const Otlp__Sample *m)
 		err = read_count(part, m, &sample.count);
 	if (err)
 		return err;
-	sample.count = profile_scale(sample.count, part->worth_ns, r->period_ns, &r->carry_ns);
+	if (!part->off_cpu)
+		sample.count =
+			profile_scale(sample.count, part->worth_ns, r->period_ns, &r->carry_ns);
 	if (!sample.count)
 		return 0;
 	truncated = otlp_tables_find(t, m->attribute_indices, m->n_attribute_indices,
@@ -205,7 +228,9 @@ static int read_sample(const struct part *part, const Otlp__Sample *m)
 	if (err)
 		return err;
 	err = read_stack(part, (uint32_t)m->stack_index, &sample, &stack);
-	if (err == -ENOSPC)
+	if (part->off_cpu)
+		err = add_wait(part, m, &sample, stack, err);
+	else if (err == -ENOSPC)
 		profile_drop(r->out, sample.count);
 	else if (!err)
 		err = profile_add_to_stack(r->out, &sample, stack);
@@ -233,38 +258,41 @@ static int check_type(const struct otlp_tables *t, const Otlp__ValueType *m)
 }
 
 /*
- * What one unit of the profile's values is worth in CPU time: samples/count are worth a period,
- * cpu/nanoseconds one nanosecond. 0: no profile of CPU samples, left out.
+ * What one unit of the profile's values is worth: samples/count are worth a period, cpu and off_cpu
+ * in nanoseconds one nanosecond. 0: neither, left out.
  */
-static int read_worth(const struct otlp_tables *t, const Otlp__Profile *m, uint64_t *worth_ns)
+static int read_worth(struct part *part, const Otlp__Profile *m)
 {
+	const struct otlp_tables *t = part->tables;
 	int err = check_type(t, m->sample_type);
 
-	*worth_ns = 0;
+	part->worth_ns = 0;
+	part->off_cpu = false;
 	if (!err)
 		err = check_type(t, m->period_type);
 	if (err)
 		return err;
-	if (is_type(t, m->sample_type, OTLP_CPU, OTLP_NANOSECONDS)) {
-		*worth_ns = 1;
+	part->off_cpu = is_type(t, m->sample_type, OTLP_OFF_CPU, OTLP_NANOSECONDS);
+	if (part->off_cpu || is_type(t, m->sample_type, OTLP_CPU, OTLP_NANOSECONDS)) {
+		part->worth_ns = 1;
 	} else if (is_type(t, m->sample_type, OTLP_SAMPLES, OTLP_COUNT)) {
 		if (m->period <= 0 || m->period > VALUE_MAX)
 			return otlp_tables_fail(t, "a profile of samples has the period %lld",
 						(long long)m->period);
-		*worth_ns = (uint64_t)m->period;
+		part->worth_ns = (uint64_t)m->period;
 	}
 	return 0;
 }
 
-/* Everything goes into one profile, whose period is that of the first. */
+/* Everything goes into one profile, whose period is that of the first that has one. */
 static int open_profile(struct otlp_reader *r, const Otlp__Profile *first)
 {
 	struct profile_config config = config_of_file;
+	bool has_period = first->period > 0 && first->period <= VALUE_MAX;
 
 	if (r->out)
 		return 0;
-	r->period_ns =
-		first->period > 0 && first->period <= VALUE_MAX ? (uint64_t)first->period : 1;
+	r->period_ns = has_period ? (uint64_t)first->period : r->period_hint_ns;
 	r->carry_ns = r->period_ns / 2;
 	config.period_ns = r->period_ns;
 	return profile_open(&config, 0, &r->out);
@@ -273,7 +301,7 @@ static int open_profile(struct otlp_reader *r, const Otlp__Profile *first)
 static int read_profile(struct part *part, const Otlp__Resource *resource, const Otlp__Profile *m)
 {
 	uint64_t end_ns;
-	int err = read_worth(part->tables, m, &part->worth_ns);
+	int err = read_worth(part, m);
 
 	if (err || !part->worth_ns)
 		return err;
@@ -291,10 +319,26 @@ static int read_profile(struct part *part, const Otlp__Resource *resource, const
 	return 0;
 }
 
+/* The first period in the request, 1 when it has none. */
+static uint64_t find_period(const Otlp__Request *m)
+{
+	for (size_t i = 0; i < m->n_resource_profiles; i++)
+		for (size_t j = 0; j < m->resource_profiles[i]->n_scope_profiles; j++) {
+			const Otlp__ScopeProfiles *s = m->resource_profiles[i]->scope_profiles[j];
+
+			for (size_t k = 0; k < s->n_profiles; k++)
+				if (s->profiles[k]->period > 0 &&
+				    s->profiles[k]->period <= VALUE_MAX)
+					return (uint64_t)s->profiles[k]->period;
+		}
+	return 1;
+}
+
 static int read_resources(struct otlp_reader *r, struct otlp_tables *t, const Otlp__Request *m)
 {
 	int err = 0;
 
+	r->period_hint_ns = find_period(m);
 	if (r->out)
 		profile_forget_locations(r->out); /* their ids are indices in one dictionary */
 	for (size_t i = 0; !err && i < m->n_resource_profiles; i++) {

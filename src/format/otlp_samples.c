@@ -59,6 +59,8 @@ static int compare(const void *left, const void *right)
 
 	if (a->resource != b->resource)
 		return a->resource < b->resource ? -1 : 1;
+	if (a->off_cpu != b->off_cpu)
+		return (int)a->off_cpu - (int)b->off_cpu;
 	if (a->stack != b->stack)
 		return a->stack < b->stack ? -1 : 1;
 	if (a->span != b->span)
@@ -79,36 +81,54 @@ static size_t add_up_equal(struct otlp_sample *rows, size_t count)
 	return kept;
 }
 
+/* The profile that is collected from. */
+struct collecting {
+	const struct profile_view *view;
+	const struct spans *spans;
+	const uint32_t *equal;
+	bool file;
+};
+
+static struct otlp_sample make(const struct collecting *c, const struct profile_sample *from)
+{
+	return (struct otlp_sample){
+		.resource = from->resource,
+		.stack = c->equal[from->stack],
+		.truncated = c->file && c->view->stacks[from->stack].truncated,
+		.span = is_linked(spans_get(c->spans, from->span), c->file) ? from->span : 0,
+		.count = from->count,
+	};
+}
+
 int otlp_samples_collect(struct arena *arena, const struct profile *p, bool file,
 			 struct otlp_sample **samples, size_t *count)
 {
-	const struct spans *spans = profile_get_spans(p);
-	struct otlp_sample *rows;
 	struct profile_view v;
+	struct collecting c = {.view = &v, .spans = profile_get_spans(p), .file = file};
+	struct otlp_sample *rows;
 	uint32_t *equal;
 	size_t rows_count = 0;
 	int err;
 
 	profile_get_view(p, &v);
-	rows = arena_take_array(arena, v.sample_count, sizeof(*rows));
-	equal = arena_take_array(arena, v.stack_count, sizeof(*equal));
+	rows = arena_take_array(arena, v.sample_count + v.wait_count, sizeof(*rows));
+	c.equal = equal = arena_take_array(arena, v.stack_count, sizeof(*equal));
 	if (!rows || !equal)
 		return -ENOMEM;
 	err = find_equal_stacks(&v, equal);
 	if (err)
 		return err;
-	for (size_t i = 1; i < v.sample_count; i++) {
-		const struct profile_sample *from = &v.samples[i];
+	for (size_t i = 1; i < v.sample_count; i++)
+		if (v.samples[i].count)
+			rows[rows_count++] = make(&c, &v.samples[i]);
+	for (size_t i = 1; i < v.wait_count; i++) {
+		const struct profile_wait *w = &v.waits[i];
+		const struct profile_sample same = {w->stack, w->resource, w->span, w->ns};
 
-		if (!from->count)
+		if (!w->ns)
 			continue;
-		rows[rows_count++] = (struct otlp_sample){
-			.resource = from->resource,
-			.stack = equal[from->stack],
-			.truncated = file && v.stacks[from->stack].truncated,
-			.span = is_linked(spans_get(spans, from->span), file) ? from->span : 0,
-			.count = from->count,
-		};
+		rows[rows_count] = make(&c, &same);
+		rows[rows_count++].off_cpu = true;
 	}
 	qsort(rows, rows_count, sizeof(*rows), compare);
 	*samples = rows;

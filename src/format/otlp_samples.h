@@ -12,14 +12,15 @@
 
 struct otlp_sample {
 	uint32_t resource, stack, span;
+	bool off_cpu; /* count: ns on no CPU, not samples */
 	bool truncated;
 	uint64_t count;
 };
 
 /*
- * All samples, ordered by resource, each (resource, stack, span, truncated) once; stacks with the
- * same locations have one handle. For the wire (`file` false) spans that were not sampled are no
- * spans, and no stack is truncated. -ENOMEM.
+ * All samples and waits, ordered by resource, those on a CPU first, each once that a request tells
+ * apart; stacks with the same locations have one handle. For the wire (`file` false) spans that
+ * were not sampled are no spans, and no stack is truncated. -ENOMEM.
  */
 int otlp_samples_collect(struct arena *arena, const struct profile *p, bool file,
 			 struct otlp_sample **samples, size_t *count);

@@ -219,6 +219,12 @@ static enum frame_kind kind_of(const struct otlp_tables *t, const Otlp__Location
 	return FRAME_NATIVE;
 }
 
+/* What lies nowhere and is named in brackets is a state. */
+static bool is_state(const struct location *l)
+{
+	return !l->mapping && !l->address && l->frame_count && l->frames[0].function[0] == '[';
+}
+
 static uint32_t line_number(int64_t line)
 {
 	return line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
@@ -276,6 +282,8 @@ static int read_location(struct otlp_tables *t, size_t index)
 		if (err)
 			return err;
 	}
+	if (is_state(location))
+		location->kind = FRAME_STATE;
 	t->locations[index] = location;
 	return 0;
 }

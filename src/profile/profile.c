@@ -36,6 +36,7 @@ static int open_tables(struct profile *p)
 		{&p->attributes, sizeof(struct profile_attribute), 16 * RESOURCES_MAX},
 		{&p->resources, sizeof(struct profile_resource), RESOURCES_MAX},
 		{&p->samples, sizeof(struct profile_sample), samples},
+		{&p->waits, sizeof(struct profile_wait), samples},
 		{&p->location_ids, sizeof(uint64_t) * 2, locations},
 		{&p->mapping_ids, sizeof(uint64_t) * 2, MAPPINGS_MAX},
 	};
@@ -76,6 +77,7 @@ void profile_close(struct profile *p)
 		return;
 	table_close(&p->mapping_ids);
 	table_close(&p->location_ids);
+	table_close(&p->waits);
 	table_close(&p->samples);
 	table_close(&p->resources);
 	table_close(&p->attributes);
@@ -253,6 +255,7 @@ void profile_get_view(const struct profile *p, struct profile_view *view)
 		.attributes = (const void *)p->attributes.rows,
 		.resources = (const void *)p->resources.rows,
 		.samples = (const void *)p->samples.rows,
+		.waits = (const void *)p->waits.rows,
 		.mapping_count = p->mappings.count,
 		.function_count = p->functions.count,
 		.line_count = p->lines.count,
@@ -261,7 +264,9 @@ void profile_get_view(const struct profile *p, struct profile_view *view)
 		.stack_count = p->stacks.count,
 		.resource_count = p->resources.count,
 		.sample_count = p->samples.count,
+		.wait_count = p->waits.count,
 		.dropped = p->dropped,
+		.waits_dropped_ns = p->waits_dropped_ns,
 		.untagged = p->untagged,
 		.unsampled = p->unsampled,
 		.names_lost = p->names_lost + string_table_dropped(p->strings),

@@ -57,6 +57,22 @@ struct profile_sample {
 	uint64_t count;			/* samples; CPU time = count × period */
 };
 
+/* What a goroutine did that was not on a CPU. */
+enum profile_wait_kind {
+	PROFILE_WAIT_PARKED, /* its stack's leaf says for what */
+	PROFILE_WAIT_RUNNABLE,
+	PROFILE_WAIT_SYSCALL,
+	PROFILE_WAIT_NO_CPU,
+	PROFILE_WAIT_THROTTLED,
+	PROFILE_WAIT_KINDS,
+};
+/* Its time, which is not of the samples. */
+struct profile_wait {
+	uint32_t stack, resource, span;
+	uint32_t kind; /* enum profile_wait_kind */
+	uint64_t ns;
+};
+
 /* Everything, lent until the next change. Counts include the zero value at index 0. */
 struct profile_view {
 	uint64_t period_ns, start_wall_ns, duration_ns;
@@ -69,9 +85,11 @@ struct profile_view {
 	const struct profile_attribute *attributes;
 	const struct profile_resource *resources;
 	const struct profile_sample *samples;
+	const struct profile_wait *waits;
 	size_t mapping_count, function_count, line_count, location_count, stack_location_count,
-		stack_count, resource_count, sample_count;
-	uint64_t dropped;    /* samples lost at a cap */
+		stack_count, resource_count, sample_count, wait_count;
+	uint64_t dropped; /* samples lost at a cap */
+	uint64_t waits_dropped_ns;
 	uint64_t untagged;   /* samples kept outside any span: theirs found no room */
 	uint64_t unsampled;  /* samples kept outside any span: theirs was sampled out */
 	uint64_t names_lost; /* times that a string found no room */
@@ -110,6 +128,18 @@ int profile_add(struct profile *p, const struct sample_input *sample);
  * sample's locations (-ENOSPC, -ENOMEM, not counted), and the sample without looking at them. */
 int profile_add_stack(struct profile *p, const struct sample_input *sample, uint32_t *stack);
 int profile_add_to_stack(struct profile *p, const struct sample_input *sample, uint32_t stack);
+/* Adds to what the sample's goroutine waited; its count is not looked at. -ENOSPC at a cap, counted
+ * in waits_dropped_ns. */
+int profile_add_wait(struct profile *p, const struct sample_input *sample,
+		     enum profile_wait_kind kind, uint64_t ns);
+/* The second half of it, for a stack of profile_add_stack. */
+int profile_add_wait_to_stack(struct profile *p, const struct sample_input *sample, uint32_t stack,
+			      enum profile_wait_kind kind, uint64_t ns);
+/* Counts time as dropped that the caller had no room for. */
+void profile_drop_wait(struct profile *p, uint64_t ns);
+/* The field's word for it, "waiting", "runnable" …; and which one the leaf of a stack names. */
+const char *profile_wait_word(enum profile_wait_kind kind);
+enum profile_wait_kind profile_wait_kind_of(const char *state);
 /* Counts samples as dropped that the caller had no room for. */
 void profile_drop(struct profile *p, uint64_t count);
 /* location.id keys become stale when the symbolizer was reset. */

@@ -202,6 +202,23 @@ static void merge_samples(struct merge *m)
 	}
 }
 
+static void merge_waits(struct merge *m)
+{
+	for (uint32_t i = 1; i < m->from->waits.count; i++) {
+		const struct profile_wait *from = table_row(&m->from->waits, i);
+		struct profile_wait key;
+
+		memset(&key, 0, sizeof(key)); /* rows are compared as bytes */
+		key.stack = m->stacks[from->stack];
+		key.resource = m->resources[from->resource];
+		key.span = m->spans[from->span];
+		key.kind = from->kind;
+		if (key.stack == LOST || key.resource == LOST ||
+		    profile_sum_up_wait(m->to, &key, from->ns))
+			m->to->waits_dropped_ns += from->ns;
+	}
+}
+
 int profile_merge(struct profile *to, const struct profile *from)
 {
 	struct merge m = {.to = to, .from = from};
@@ -222,8 +239,10 @@ int profile_merge(struct profile *to, const struct profile *from)
 		merge_group(&m, spans_get_group(from->spans, i));
 	spans_add_ungrouped(to->spans, spans_ungrouped(from->spans));
 	merge_samples(&m);
+	merge_waits(&m);
 	profile_cover(to, from->start_wall_ns, from->end_wall_ns);
 	to->dropped += from->dropped;
+	to->waits_dropped_ns += from->waits_dropped_ns;
 	to->untagged += from->untagged;
 	to->unsampled += from->unsampled;
 	to->names_lost += from->names_lost + string_table_dropped(from->strings);

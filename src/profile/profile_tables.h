@@ -16,12 +16,12 @@
 struct profile {
 	struct profile_config config;
 	uint64_t start_wall_ns, end_wall_ns;
-	uint64_t dropped, untagged, unsampled;
+	uint64_t dropped, untagged, unsampled, waits_dropped_ns;
 	uint64_t names_lost; /* of profiles merged into this one; its own: in `strings` */
 	struct string_table *strings;
 	struct spans *spans;
 	struct table mappings, functions, lines, locations, stack_locations, stacks, attributes,
-		resources, samples;
+		resources, samples, waits;
 	/* Caches from the ids of struct location and struct frame_mapping to handles. */
 	struct table location_ids, mapping_ids;
 };
@@ -35,6 +35,8 @@ int profile_intern_resource(struct profile *p, const struct profile_attribute *a
 			    size_t count, uint32_t *handle);
 /* Adds to the sample of this (stack, resource, span). */
 int profile_count(struct profile *p, const struct profile_sample *key, uint64_t count);
+/* The same of what was waited. */
+int profile_sum_up_wait(struct profile *p, const struct profile_wait *key, uint64_t ns);
 /* The handle of a symbolizer's location. */
 int profile_take_location(struct profile *p, const struct location *location, uint32_t *handle);
 

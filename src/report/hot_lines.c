@@ -229,6 +229,13 @@ int hot_lines_find(const struct report_view *v, const uint32_t *rows, size_t row
 	return 0;
 }
 
+/* Of no use to a person who looks for a place in the program. */
+static bool is_below_program(const struct report_view *v, const struct stack_frame *frame)
+{
+	return frame->kind == FRAME_KERNEL || frame->kind == FRAME_STATE || !frame->function ||
+	       (frame->kind == FRAME_GO && names_is_runtime(stack_frame_name(v, frame)));
+}
+
 struct stack_frame hot_lines_blame(const struct report_view *v, uint32_t row)
 {
 	struct walk walk = walk_stack(v, v->profile.samples[row].stack);
@@ -239,10 +246,24 @@ struct stack_frame hot_lines_blame(const struct report_view *v, uint32_t row)
 		if (first)
 			leaf = frame;
 		first = false;
-		if (frame.kind == FRAME_KERNEL || !frame.function ||
-		    (frame.kind == FRAME_GO && names_is_runtime(stack_frame_name(v, &frame))))
-			continue;
-		return frame;
+		if (!is_below_program(v, &frame))
+			return frame;
 	}
 	return leaf;
+}
+
+struct stack_frame stack_blame_own(const struct report_view *v, uint32_t stack)
+{
+	struct walk walk = walk_stack(v, stack);
+	struct stack_frame frame, best = {0};
+
+	while (walk_next(&walk, &frame)) {
+		if (is_below_program(v, &frame))
+			continue;
+		if (!best.function)
+			best = frame;
+		if (names_is_own(stack_frame_name(v, &frame), stack_frame_file(v, &frame)))
+			return frame;
+	}
+	return best;
 }

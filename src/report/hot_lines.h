@@ -39,6 +39,8 @@ int hot_lines_find(const struct report_view *v, const uint32_t *rows, size_t row
 		   struct hot_line *out, size_t max, size_t *found);
 /* The function a sample is blamed on: the innermost one outside runtime and kernel. */
 struct stack_frame hot_lines_blame(const struct report_view *v, uint32_t row);
+/* The same of a stack, whose innermost function of the program's own counts if there is one. */
+struct stack_frame stack_blame_own(const struct report_view *v, uint32_t stack);
 /* What to call a frame; never "". */
 const char *stack_frame_name(const struct report_view *v, const struct stack_frame *frame);
 const char *stack_frame_file(const struct report_view *v, const struct stack_frame *frame);

@@ -64,15 +64,15 @@ static bool is_id(const uint8_t *id, size_t size, const char *wanted)
 }
 
 static bool is_wanted(const struct report_view *v, const struct report_options *o,
-		      const struct profile_sample *sample)
+		      uint32_t resource, uint32_t handle)
 {
 	const struct span *span;
 
-	if (o->service && strcmp(report_view_string(v, v->services[sample->resource]), o->service))
+	if (o->service && strcmp(report_view_string(v, v->services[resource]), o->service))
 		return false;
 	if (!o->trace_id && !o->span_id && !o->span_name)
 		return true;
-	span = spans_get(v->spans, sample->span);
+	span = spans_get(v->spans, handle);
 	if (!span)
 		return false;
 	return (!o->trace_id || is_id(span->trace_id, sizeof(span->trace_id), o->trace_id)) &&
@@ -104,7 +104,7 @@ static int choose(struct report_view *v, const struct report_options *o)
 	for (i = 1; i < v->profile.sample_count; i++) {
 		sample = &v->profile.samples[i];
 		v->all_samples += sample->count;
-		if (!is_wanted(v, o, sample))
+		if (!is_wanted(v, o, sample->resource, sample->span))
 			continue;
 		v->chosen[v->chosen_count++] = (uint32_t)i;
 		v->chosen_samples += sample->count;
@@ -115,6 +115,35 @@ static int choose(struct report_view *v, const struct report_options *o)
 	}
 	qsort_r(v->chosen, v->chosen_count, sizeof(*v->chosen), by_span,
 		(void *)v->profile.samples);
+	return 0;
+}
+
+static int by_waiting_span(const void *left, const void *right, void *context)
+{
+	const struct profile_wait *waits = context;
+	const struct profile_wait *a = &waits[*(const uint32_t *)left];
+	const struct profile_wait *b = &waits[*(const uint32_t *)right];
+
+	if (a->span != b->span)
+		return a->span < b->span ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static int choose_waits(struct report_view *v, const struct report_options *o)
+{
+	v->waits = calloc(v->profile.wait_count + 1, sizeof(*v->waits));
+	if (!v->waits)
+		return -ENOMEM;
+	for (size_t i = 1; i < v->profile.wait_count; i++) {
+		const struct profile_wait *wait = &v->profile.waits[i];
+
+		if (!wait->span || !is_wanted(v, o, wait->resource, wait->span))
+			continue;
+		v->waits[v->wait_count++] = (uint32_t)i;
+		v->waits_ns += wait->ns;
+	}
+	qsort_r(v->waits, v->wait_count, sizeof(*v->waits), by_waiting_span,
+		(void *)v->profile.waits);
 	return 0;
 }
 
@@ -169,6 +198,8 @@ int report_view_open(const struct profile *p, const struct report_options *optio
 	if (!err)
 		err = choose(out, options);
 	if (!err)
+		err = choose_waits(out, options);
+	if (!err)
 		err = add_up(out);
 	if (err)
 		report_view_close(out);
@@ -178,6 +209,7 @@ int report_view_open(const struct profile *p, const struct report_options *optio
 void report_view_close(struct report_view *v)
 {
 	free(v->sums);
+	free(v->waits);
 	free(v->chosen);
 	free(v->services);
 	memset(v, 0, sizeof(*v));

@@ -32,6 +32,9 @@ struct report_view {
 	size_t chosen_count;
 	size_t outside_rows; /* of chosen, without a span */
 	uint64_t all_samples, chosen_samples, outside_samples;
+	uint32_t *waits; /* rows of profile.waits, by span */
+	size_t wait_count;
+	uint64_t waits_ns;
 	struct span_sum *sums; /* most samples first */
 	size_t sum_count;
 	bool filtered;

@@ -49,7 +49,7 @@ static int open_target(struct selection *s)
 	struct profile_config config = {.period_ns = p->period_ns};
 	int err;
 
-	config.samples_max = larger(p->sample_count, p->stack_count);
+	config.samples_max = larger(larger(p->sample_count, p->wait_count), p->stack_count);
 	config.samples_max = larger(config.samples_max,
 				    p->stack_location_count / STACK_LOCATIONS_PER_SAMPLE + 1);
 	config.samples_max =
@@ -183,29 +183,53 @@ static void copy_span(struct selection *s, uint32_t handle, uint32_t resource)
 					report_view_string(&s->view, from->name));
 }
 
-static int copy_sample(struct selection *s, const struct profile_sample *from)
+/* What a sample is made of, in the new profile. */
+static int copy_input(struct selection *s, const struct profile_sample *from,
+		      struct sample_input *to)
 {
 	const struct profile_view *p = &s->view.profile;
 	const struct profile_stack *stack = &p->stacks[from->stack];
-	struct sample_input sample = {.locations = s->stack, .truncated = stack->truncated};
 	uint32_t i;
-	int err;
+	int err = copy_resource(s, from->resource);
 
-	err = copy_resource(s, from->resource);
 	if (err)
 		return err;
-	sample.resource = s->resources[from->resource];
-	copy_span(s, from->span, sample.resource);
+	*to = (struct sample_input){
+		.locations = s->stack,
+		.location_count = stack->location_count,
+		.truncated = stack->truncated,
+		.resource = s->resources[from->resource],
+		.count = from->count,
+	};
+	copy_span(s, from->span, to->resource);
 	if (from->span)
-		sample.span = s->spans[from->span] ? s->spans[from->span] : PROFILE_SPAN_LOST;
-	sample.count = from->count;
+		to->span = s->spans[from->span] ? s->spans[from->span] : PROFILE_SPAN_LOST;
 	for (i = 0; i < stack->location_count; i++) {
 		s->stack[i] = get_location(s, p->stack_locations[stack->first_location + i]);
 		if (!s->stack[i])
 			return -ENOMEM;
 	}
-	sample.location_count = stack->location_count;
-	err = profile_add(s->to, &sample);
+	return 0;
+}
+
+static int copy_sample(struct selection *s, const struct profile_sample *from)
+{
+	struct sample_input sample;
+	int err = copy_input(s, from, &sample);
+
+	if (!err)
+		err = profile_add(s->to, &sample);
+	return err == -ENOSPC ? 0 : err; /* counted as dropped */
+}
+
+static int copy_wait(struct selection *s, const struct profile_wait *from)
+{
+	const struct profile_sample same = {from->stack, from->resource, from->span, 0};
+	struct sample_input sample;
+	int err = copy_input(s, &same, &sample);
+
+	if (!err)
+		err = profile_add_wait(s->to, &sample, from->kind, from->ns);
 	return err == -ENOSPC ? 0 : err; /* counted as dropped */
 }
 
@@ -225,6 +249,8 @@ int report_select(const struct profile *from, const struct report_options *filte
 		err = open_maps(&s);
 	for (i = 0; !err && i < s.view.chosen_count; i++)
 		err = copy_sample(&s, &s.view.profile.samples[s.view.chosen[i]]);
+	for (i = 0; !err && i < s.view.wait_count; i++)
+		err = copy_wait(&s, &s.view.profile.waits[s.view.waits[i]]);
 	if (err)
 		profile_close(s.to);
 	else

@@ -16,6 +16,8 @@
 #include "report/report_view.h"
 #include "report/terminal_head.h"
 #include "report/trace_tree.h"
+#include "report/wait_sums.h"
+#include "report/wait_table.h"
 #include "spans/spans.h"
 
 #define SPANS_DEFAULT	  10
@@ -23,7 +25,8 @@
 #define NAMES_LINES	  21
 #define TITLE_COLUMNS_MAX 120 /* farther apart, the eye loses the row */
 #define SHARE_SAMPLES_MIN 10
-#define ID_LINE_COLUMNS	  66 /* "    trace " 32 "  span " 16, and a little */
+#define SHOWN_NS	  500000ull /* what rounds to no millisecond is not told */
+#define ID_LINE_COLUMNS	  66	    /* "    trace " 32 "  span " 16, and a little */
 
 static void paint_section(const struct paint *p, const char *title, const char *remark)
 {
@@ -92,6 +95,31 @@ static void paint_span_ids(const struct paint *p, const struct report_view *v,
 			      4);
 }
 
+/* "690 ms waiting + 12 ms runnable, mostly [chan receive] main.serve" */
+static int paint_span_waits(const struct paint *p, const struct report_view *v,
+			    const struct span_sum *sum)
+{
+	static const enum profile_wait_kind order[] = {PROFILE_WAIT_PARKED, PROFILE_WAIT_SYSCALL,
+						       PROFILE_WAIT_RUNNABLE, PROFILE_WAIT_NO_CPU,
+						       PROFILE_WAIT_THROTTLED};
+	char line[512] = "", place[256], ms[PAINT_NUMBER_MAX];
+	struct wait_sum waits;
+	size_t used = 0;
+	int err = wait_sums_of_span(v, sum->span, &waits);
+
+	if (err || !waits.all_ns)
+		return err;
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (waits.ns[order[i]] >= SHOWN_NS)
+			used += (size_t)snprintf(
+				line + used, sizeof(line) - used, "%s%s ms %s", used ? " + " : "",
+				paint_ms(waits.ns[order[i]], ms), profile_wait_word(order[i]));
+	wait_table_place(v, &waits, place, sizeof(place));
+	snprintf(line + used, sizeof(line) - used, "%smostly %s", used ? ", " : "", place);
+	paint_wrapped(p, PAINT_PLAIN, line, 4);
+	return 0;
+}
+
 /*
  * "took 1,502 ms, its own CPU is 95 % of that; failed". The share only where samples tell it, and
  * the profile has all of the span.
@@ -143,7 +171,10 @@ static int paint_spans(const struct paint *p, const struct report_view *v,
 		paint_span_title(p, v, sum, i + 1);
 		paint_span_ids(p, v, sum);
 		paint_span_time(p, v, sum);
-		err = hot_list_paint(p, v, &v->chosen[sum->first], sum->rows, lines, i == 0);
+		err = paint_span_waits(p, v, sum);
+		if (!err)
+			err = hot_list_paint(p, v, &v->chosen[sum->first], sum->rows, lines,
+					     i == 0);
 	}
 	return err;
 }
@@ -155,6 +186,14 @@ static int paint_names(const struct paint *p, const struct report_view *v)
 	paint_section(p, "By span name",
 		      "p50, max: CPU of one span, over the spans that were seen on a CPU");
 	return name_table_paint(p, v, &table);
+}
+
+static int paint_waits(const struct paint *p, const struct report_view *v)
+{
+	paint_section(p, "Where spans waited",
+		      "goroutines that worked for a span and were on no CPU, looked at again and "
+		      "again; runnable: no P had taken them; no CPU: their thread had none");
+	return wait_table_paint(p, v, NAMES_LINES);
 }
 
 static int paint_elapsed(const struct paint *p, const struct report_view *v)
@@ -223,6 +262,8 @@ static int paint_all(const struct paint *p, const struct report_view *v,
 		err = paint_trace(p, v, options);
 	if (!err && v->sum_count > 1)
 		err = paint_names(p, v);
+	if (!err && v->wait_count)
+		err = paint_waits(p, v);
 	if (!err && !v->filtered && elapsed_table_has_rows(v))
 		err = paint_elapsed(p, v);
 	if (!err && v->outside_samples)

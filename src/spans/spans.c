@@ -144,8 +144,10 @@ uint32_t spans_add(struct spans *s, const struct span_sight *sight)
 	if (sight->resource)
 		row->resource = sight->resource;
 	row->sampled |= sight->sampled;
-	row->samples++;
-	row->value_ns += sight->value_ns;
+	if (!sight->waits) {
+		row->samples++;
+		row->value_ns += sight->value_ns;
+	}
 	widen(row, sight->time_ns, sight->time_ns);
 	return row->handle;
 }

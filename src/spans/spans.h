@@ -46,6 +46,7 @@ struct span_sight {
 	size_t name_size;
 	uint32_t resource;
 	bool sampled;
+	bool waits; /* it is on no CPU: no sample is counted */
 	uint64_t time_ns;
 	uint64_t value_ns;
 };

@@ -128,6 +128,11 @@ static struct location *make_native(struct symbolizer *s, struct image *image, u
 	return make_named(s, address, FRAME_NATIVE, &mapping->frame, name);
 }
 
+struct location *location_make_state(struct symbolizer *s, uint32_t name)
+{
+	return make_named(s, 0, FRAME_STATE, NULL, string_table_get(s->strings, name));
+}
+
 struct location *location_make(struct symbolizer *s, struct image *image,
 			       const struct location_key *key)
 {

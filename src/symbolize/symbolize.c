@@ -144,31 +144,47 @@ static int add_row(struct symbolizer *s, uint64_t hash, const struct location_ke
 	return err;
 }
 
-const struct location *symbolizer_find(struct symbolizer *s, uint32_t key, uint64_t address,
-				       bool exact, bool kernel)
+static const struct location *find_or_make(struct symbolizer *s, struct image *image,
+					   const struct location_key *key)
 {
-	struct location_key wanted = {.address = address, .exact = exact, .kernel = kernel};
-	struct image *image = NULL;
+	uint64_t hash = handle_hash(key, sizeof(*key));
+	uint32_t row = handle_index_find(&s->index, hash, is_same_row, s, key);
 	struct location *location;
-	uint32_t row;
-	uint64_t hash;
 
 	s->stats.lookups++;
-	if (!kernel)
-		HASH_FIND(hh, s->images, &key, sizeof(key), image);
-	wanted.serial = image ? image->serial : 0;
-	hash = handle_hash(&wanted, sizeof(wanted));
-	row = handle_index_find(&s->index, hash, is_same_row, s, &wanted);
 	if (row) {
 		s->stats.cache_hits++;
 		return s->rows[row - 1].location;
 	}
 	if (s->index.count >= s->config.locations_max * 2)
 		return NULL;
-	location = location_make(s, image, &wanted);
-	if (!location || add_row(s, hash, &wanted, location))
+	location = key->serial == LOCATION_STATE ? location_make_state(s, (uint32_t)key->address)
+						 : location_make(s, image, key);
+	if (!location || add_row(s, hash, key, location))
 		return NULL;
 	return location;
+}
+
+const struct location *symbolizer_find(struct symbolizer *s, uint32_t key, uint64_t address,
+				       bool exact, bool kernel)
+{
+	struct location_key wanted = {.address = address, .exact = exact, .kernel = kernel};
+	struct image *image = NULL;
+
+	if (!kernel)
+		HASH_FIND(hh, s->images, &key, sizeof(key), image);
+	wanted.serial = image ? image->serial : 0;
+	return find_or_make(s, image, &wanted);
+}
+
+const struct location *symbolizer_find_state(struct symbolizer *s, const char *name)
+{
+	struct location_key wanted = {
+		.address = string_table_add(s->strings, name, strlen(name)),
+		.serial = LOCATION_STATE,
+	};
+
+	return find_or_make(s, NULL, &wanted);
 }
 
 bool symbolizer_is_full(const struct symbolizer *s)

@@ -45,6 +45,8 @@ void symbolizer_forget(struct symbolizer *s, uint32_t key);
  */
 const struct location *symbolizer_find(struct symbolizer *s, uint32_t key, uint64_t address,
 				       bool exact, bool kernel);
+/* One for what a goroutine does instead of running, such as "[chan receive]"; lent likewise. */
+const struct location *symbolizer_find_state(struct symbolizer *s, const char *name);
 /* True when the cap is reached; the caller drops all references and calls symbolizer_reset. */
 bool symbolizer_is_full(const struct symbolizer *s);
 void symbolizer_reset(struct symbolizer *s);

@@ -18,10 +18,13 @@ struct kernel_names;
 struct string_table;
 struct symbol_files;
 
+/* Serial of no image: the address is the string ID of a state's name. */
+#define LOCATION_STATE UINT32_MAX
+
 /* What a location was asked for by; compared as bytes, so without padding. */
 struct location_key {
 	uint64_t address;
-	uint32_t serial; /* of the image; 0: kernel or unknown image */
+	uint32_t serial; /* of the image; 0: kernel or unknown image; LOCATION_STATE */
 	uint16_t exact;
 	uint16_t kernel;
 };
@@ -53,5 +56,6 @@ struct symbolizer {
 /* Makes the location of a key; `image` NULL unknown. NULL over a cap or out of memory. */
 struct location *location_make(struct symbolizer *s, struct image *image,
 			       const struct location_key *key);
+struct location *location_make_state(struct symbolizer *s, uint32_t name);
 
 #endif

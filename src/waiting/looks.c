@@ -10,8 +10,10 @@
 
 #include "gobinary/gobinary.h"
 
-void looks_begin(struct looks *l)
+void looks_begin(struct looks *l, const struct process *p, const struct gobinary_info *info)
 {
+	l->process = p;
+	l->info = info;
 	l->count = 0;
 }
 

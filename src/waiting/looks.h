@@ -52,8 +52,8 @@ struct looks {
 	uint8_t span_bytes[LOOKS_MAX][LOOK_SPAN_BYTES_MAX];
 };
 
-/* Begins with none. */
-void looks_begin(struct looks *l);
+/* Begins with none, of this process; both are lent. */
+void looks_begin(struct looks *l, const struct process *p, const struct gobinary_info *info);
 /* The next entry of the list; those of one goroutine follow one another. False: full. */
 bool looks_add(struct looks *l, const struct wanted *wanted);
 /* Reads all. `spans`: those of the list. -ESRCH: nothing counts; -ENOTSUP. */

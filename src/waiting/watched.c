@@ -21,14 +21,12 @@ struct watched {
 	uint64_t bias;
 	struct stands *stands;
 	struct thread_shares *shares;
-	struct looks looks;
 	/* Goroutines have their turns in so many passes, by their addresses. */
 	unsigned share, turn;
 	uint64_t turn_ns[WATCHED_SHARE_MAX]; /* monotonic, of the last look in each; 0 none */
 	/* Of the pass at hand: */
+	struct watched_pass pass;
 	uint64_t now_ns, duration_ns;
-	struct record_list *out;
-	struct waiting_stats *stats;
 };
 
 int watched_open(uint32_t generation, pid_t pid, const struct gobinary_info *info, uint64_t bias,
@@ -41,7 +39,7 @@ int watched_open(uint32_t generation, pid_t pid, const struct gobinary_info *inf
 	if (error)
 		return error;
 	w->generation = generation;
-	w->info = w->looks.info = info;
+	w->info = info;
 	w->bias = bias;
 	w->share = 1;
 	error = process_open(pid, &w->process);
@@ -49,7 +47,6 @@ int watched_open(uint32_t generation, pid_t pid, const struct gobinary_info *inf
 		error = stands_open(&w->stands);
 	if (!error)
 		error = thread_shares_open(w->process, &w->shares);
-	w->looks.process = w->process;
 	if (error)
 		watched_close(w);
 	else
@@ -138,8 +135,8 @@ static struct waiting_record *make_record(struct watched *w, const struct look *
 	put_span(w, look, &r->sample);
 	if (look->top.count)
 		parked_stack_fill(w->process, w->info, w->bias, &look->g, &look->top, &r->sample);
-	if (look->top.count && !look_is_still(&w->looks, look)) {
-		w->stats->moved++;
+	if (look->top.count && !look_is_still(w->pass.looks, look)) {
+		w->pass.stats->moved++;
 		free(r);
 		return NULL;
 	}
@@ -171,7 +168,7 @@ static void stand(struct watched *w, const struct look *look, enum waiting_state
 	struct stand_key key;
 
 	fill_key(look, state, &key);
-	if (stands_go_on(w->stands, look->g.g, &key, w->duration_ns, w->out))
+	if (stands_go_on(w->stands, look->g.g, &key, w->duration_ns, w->pass.out))
 		return;
 	record = make_record(w, look, state, w->duration_ns);
 	if (!record)
@@ -179,7 +176,7 @@ static void stand(struct watched *w, const struct look *look, enum waiting_state
 	if (state == WAITING_SYSCALL && thread)
 		thread_shares_get_channel(w->shares, thread, record->channel,
 					  sizeof(record->channel));
-	stands_begin(w->stands, look->g.g, &key, record, w->out);
+	stands_begin(w->stands, look->g.g, &key, record, w->pass.out);
 }
 
 /* A part of its time, which is told at once. */
@@ -193,7 +190,7 @@ static void stand_for(struct watched *w, const struct look *look, enum waiting_s
 		return;
 	record = make_record(w, look, state, duration_ns);
 	if (record)
-		record_list_add(w->out, record);
+		record_list_add(w->pass.out, record);
 }
 
 /* On a thread: in a system call, in C or running. What that is on a CPU is the sampler's. */
@@ -219,15 +216,15 @@ static void stand_on_thread(struct watched *w, const struct look *look)
 
 static void settle(struct watched *w, const struct look *look)
 {
-	w->stats->unsampled += look->span_is == LOOK_UNSAMPLED;
+	w->pass.stats->unsampled += look->span_is == LOOK_UNSAMPLED;
 	if (!look_has_span(look))
 		return;
-	w->stats->looks++;
-	w->stats->unreadable += look->span_is == LOOK_UNREADABLE;
-	if (look->moved) {
-		w->stats->moved++;
+	w->pass.stats->looks++;
+	w->pass.stats->unreadable += look->span_is == LOOK_UNREADABLE;
+	if (look->moved && look_has_stack(look)) {
+		w->pass.stats->moved++;
 	} else if (look_has_stack(look) && !look->top.count) {
-		w->stats->unreadable++;
+		w->pass.stats->unreadable++;
 	} else if (look->g.status == GOROUTINE_WAITING) {
 		stand(w, look, WAITING_PARKED, 0);
 	} else if (look->g.status == GOROUTINE_RUNNABLE) {
@@ -237,41 +234,40 @@ static void settle(struct watched *w, const struct look *look)
 	}
 }
 
-static int look_at_batch(struct watched *w, const struct wanted_list *list)
+static int look_at_batch(struct watched *w)
 {
-	int error = w->looks.count ? looks_read(&w->looks, list->spans) : 0;
+	struct looks *looks = w->pass.looks;
+	int error = looks->count ? looks_read(looks, w->pass.list->spans) : 0;
 
-	for (size_t i = 0; i < w->looks.count && !error; i++)
-		settle(w, &w->looks.all[i]);
-	looks_begin(&w->looks);
+	for (size_t i = 0; i < looks->count && !error; i++)
+		settle(w, &looks->all[i]);
+	looks_begin(looks, w->process, w->info);
 	return error;
 }
 
-int watched_look(struct watched *w, const struct wanted_list *list, unsigned share,
-		 struct record_list *out, struct waiting_stats *stats)
+int watched_look(struct watched *w, const struct watched_pass *pass)
 {
 	const struct wanted *entries;
-	size_t count = wanted_list_find(list, w->generation, &entries);
+	size_t count = wanted_list_find(pass->list, w->generation, &entries);
 	int error = 0;
 
-	if (share != w->share)
-		change_share(w, share);
+	if (pass->share != w->share)
+		change_share(w, pass->share);
 	w->now_ns = clock_monotonic_ns();
 	w->duration_ns = w->turn_ns[w->turn] ? w->now_ns - w->turn_ns[w->turn] : 0;
 	w->turn_ns[w->turn] = w->now_ns;
-	w->out = out;
-	w->stats = stats;
-	looks_begin(&w->looks);
+	w->pass = *pass;
+	looks_begin(pass->looks, w->process, w->info);
 	for (size_t i = 0; i < count && !error; i++) {
-		if (!has_turn(w, entries[i].g) || looks_add(&w->looks, &entries[i]))
+		if (!has_turn(w, entries[i].g) || looks_add(pass->looks, &entries[i]))
 			continue;
-		error = look_at_batch(w, list);
-		looks_add(&w->looks, &entries[i]);
+		error = look_at_batch(w);
+		looks_add(pass->looks, &entries[i]);
 	}
 	if (!error)
-		error = look_at_batch(w, list);
+		error = look_at_batch(w);
 	if (!error)
-		stands_end_pass(w->stands, has_turn, w, w->now_ns, out);
+		stands_end_pass(w->stands, has_turn, w, w->now_ns, pass->out);
 	thread_shares_sweep(w->shares);
 	w->turn = (w->turn + 1) % w->share;
 	return error;

@@ -12,6 +12,7 @@
 #include "waiting/waiting.h"
 
 struct gobinary_info;
+struct looks;
 struct watched;
 
 #define WATCHED_SHARE_MAX 64 /* a power of two, as all shares are */
@@ -19,15 +20,22 @@ struct watched;
 /* `info` is lent for as long. -ESRCH, -ENOMEM … */
 int watched_open(uint32_t generation, pid_t pid, const struct gobinary_info *info, uint64_t bias,
 		 struct watched **out);
+/* One pass: `looks` is scratch memory, whatever is in it. */
+struct watched_pass {
+	const struct wanted_list *list;
+	struct looks *looks;
+	unsigned share;
+	struct record_list *out;
+	struct waiting_stats *stats;
+};
+
 void watched_close(struct watched *w);
 /*
- * Looks at one in `share` of its goroutines, each time at others; as many as the last time, or half
- * or twice as many. What they do stands for the time
- * since they were looked at last; what is complete goes to `out`, counts to `stats`. -ESRCH: the
- * process has ended.
+ * Looks at one in `pass->share` of its goroutines, each time at others; as many as the last time,
+ * or half or twice as many. What they do stands for the time since they were looked at last; what
+ * is complete goes to `pass->out`. -ESRCH: the process has ended.
  */
-int watched_look(struct watched *w, const struct wanted_list *list, unsigned share,
-		 struct record_list *out, struct waiting_stats *stats);
+int watched_look(struct watched *w, const struct watched_pass *pass);
 /* Hands over what has been added up. */
 void watched_flush(struct watched *w, struct record_list *out);
 

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "waiting/looks.h"
 #include "waiting/waiting_private.h"
 #include "waiting/watched.h"
 
@@ -26,6 +27,7 @@ struct worker {
 	unsigned number;
 	struct own_image *own;
 	struct wanted_list list;
+	struct looks *looks;
 	uint64_t version;
 	bool has_list;
 	struct record_list records;
@@ -95,12 +97,16 @@ static bool announce_look(struct worker *k, uint32_t generation)
 
 static void look_at(struct worker *k, struct own_image *own)
 {
+	const struct watched_pass pass = {&k->list, k->looks, k->share, &k->records, &k->stats};
 	const struct image *image = own->image;
+	const struct wanted *entries;
 
+	/* Most processes of a host never have a span. */
 	if (!own->watched &&
-	    watched_open(image->generation, image->pid, &image->info, image->bias, &own->watched))
+	    (!wanted_list_find(&k->list, image->generation, &entries) ||
+	     watched_open(image->generation, image->pid, &image->info, image->bias, &own->watched)))
 		return;
-	(void)watched_look(own->watched, &k->list, k->share, &k->records, &k->stats);
+	(void)watched_look(own->watched, &pass);
 }
 
 static void pass(struct worker *k)
@@ -226,6 +232,7 @@ static void *work(void *argument)
 		drop(k, &k->own);
 	record_list_free(&k->records);
 	wanted_list_close(&k->list);
+	free(k->looks);
 	free(k);
 	pthread_mutex_lock(&w->lock);
 	pthread_cond_broadcast(&w->changed);
@@ -239,14 +246,19 @@ int worker_begin(struct waiting *w)
 	pthread_t thread;
 	int error;
 
-	if (!k)
+	if (k)
+		k->looks = calloc(1, sizeof(*k->looks));
+	if (!k || !k->looks) {
+		free(k);
 		return -ENOMEM;
+	}
 	k->w = w;
 	k->number = ++w->worker;
 	k->share = 1;
 	record_list_open(&k->records);
 	error = -pthread_create(&thread, NULL, work, k);
 	if (error) {
+		free(k->looks);
 		free(k);
 		return error;
 	}

@@ -14,6 +14,7 @@
 
 #include "fake_goroutines.h"
 #include "process/process.h"
+#include "waiting/looks.h"
 #include "waiting/watched.h"
 
 #define GENERATION 5
@@ -23,6 +24,7 @@ struct fixture {
 	struct fake_goroutine *one; /* the first of them */
 	struct watched *watched;
 	struct wanted_list list;
+	struct looks looks;
 	struct record_list records;
 	struct waiting_stats stats;
 };
@@ -56,12 +58,19 @@ static void nap(long milliseconds)
 	nanosleep(&(struct timespec){.tv_nsec = milliseconds * 1000000}, NULL);
 }
 
+static int look_once(struct fixture *f, unsigned share)
+{
+	const struct watched_pass pass = {&f->list, &f->looks, share, &f->records, &f->stats};
+
+	return watched_look(f->watched, &pass);
+}
+
 static void look(struct fixture *f, unsigned share)
 {
 	const struct waiting_source source = {&f->fake, fake_get_version, fake_each};
 
 	assert_int_equal(wanted_list_fill(&f->list, &source), 0);
-	assert_int_equal(watched_look(f->watched, &f->list, share, &f->records, &f->stats), 0);
+	assert_int_equal(look_once(f, share), 0);
 }
 
 static size_t count(const struct fixture *f)
@@ -437,7 +446,7 @@ static void test_failures(void **state)
 	assert_null(none);
 	f->fake.info.span.name = 1020; /* a hostile executable's */
 	assert_int_equal(wanted_list_fill(&f->list, &source), 0);
-	watched_look(f->watched, &f->list, 1, &f->records, &f->stats);
+	look_once(f, 1);
 	watched_close(NULL);
 }
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reasons are the runtime's own words. See wait_state.h. */
+#include "agent/wait_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/location.h"
+#include "gobinary/gobinary.h"
+
+static const enum profile_wait_kind kinds[] = {
+	[WAITING_PARKED] = PROFILE_WAIT_PARKED,	      [WAITING_RUNNABLE] = PROFILE_WAIT_RUNNABLE,
+	[WAITING_SYSCALL] = PROFILE_WAIT_SYSCALL,     [WAITING_NO_CPU] = PROFILE_WAIT_NO_CPU,
+	[WAITING_THROTTLED] = PROFILE_WAIT_THROTTLED,
+};
+
+void wait_state_name(const struct gobinary *binary, const struct waiting_record *record,
+		     char name[WAIT_STATE_SIZE])
+{
+	const char *reason = NULL;
+
+	if (record->state == WAITING_PARKED)
+		reason = gobinary_get_wait_reason(binary, record->reason);
+	if (record->state == WAITING_SYSCALL && record->channel[0])
+		snprintf(name, WAIT_STATE_SIZE, "[%s: %s]", profile_wait_word(PROFILE_WAIT_SYSCALL),
+			 record->channel);
+	else
+		snprintf(name, WAIT_STATE_SIZE, "[%s]",
+			 reason && *reason ? reason : profile_wait_word(kinds[record->state]));
+}
+
+enum profile_wait_kind wait_state_kind(enum waiting_state state)
+{
+	return kinds[state];
+}
+
+bool wait_state_hides(const struct location *location)
+{
+	const struct frame *outermost;
+
+	if (location->kind != FRAME_GO || !location->frame_count)
+		return false;
+	outermost = &location->frames[location->frame_count - 1];
+	return !strncmp(outermost->function, "runtime.", strlen("runtime.")) ||
+	       !strncmp(outermost->function, "internal/runtime/", strlen("internal/runtime/"));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a goroutine does instead of running, in words: the leaf of its stack. */
+#ifndef AGENT_WAIT_STATE_H
+#define AGENT_WAIT_STATE_H
+
+#include <stdbool.h>
+
+#include "profile/profile.h"
+#include "waiting/waiting.h"
+
+struct gobinary;
+struct location;
+
+#define WAIT_STATE_SIZE 80
+
+/* "[chan receive]", "[runnable]", "[syscall: do_epoll_wait]" … */
+void wait_state_name(const struct gobinary *binary, const struct waiting_record *record,
+		     char name[WAIT_STATE_SIZE]);
+enum profile_wait_kind wait_state_kind(enum waiting_state state);
+/* Whether the location is the runtime's own way to park a goroutine. */
+bool wait_state_hides(const struct location *location);
+
+#endif
