@@ -155,15 +155,17 @@ int threads_read(struct threads *t, uint64_t number, struct thread_state *out)
 	pid_t thread = translate(t, number);
 	char text[128], path[64];
 	struct proc_stat stat;
+	uint64_t times;
 
 	*out = (struct thread_state){0};
 	if (!thread)
 		return -ESRCH;
 	if (read_text(t->process, thread, "schedstat", text, sizeof(text)) <= 0)
 		return -ESRCH;
-	/* A kernel that does not count says 0 of one that has run, too. */
-	if (sscanf(text, "%" SCNu64 " %" SCNu64, &out->cpu_ns, &out->queued_ns) != 2 ||
-	    !out->cpu_ns)
+	/* A kernel that does not count says 0 of one that has run, too: the third is how often. */
+	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &out->cpu_ns, &out->queued_ns,
+		   &times) != 3 ||
+	    !times)
 		return -ENOTSUP;
 	snprintf(path, sizeof(path), "task/%d/stat", thread);
 	if (proc_stat_read(t->process->directory, path, &stat))
