@@ -34,7 +34,7 @@ struct parsing {
 	char *why;
 	size_t why_size;
 	bool failed;
-	bool explicit_frequency, explicit_wait;
+	bool explicit_frequency;
 	int next; /* index of the argument behind the last one that was understood */
 };
 
@@ -47,8 +47,7 @@ static const struct argp_option profile_options[] = {
 	{"duration", 'd', "SECONDS", 0, "stop after so long (default: Ctrl-C)", 0},
 	{"frequency", 'F', "HZ", 0, "samples per second and CPU (99; without a selector 19)", 0},
 	{"wait", KEY_WAIT, "HZ|off", 0,
-	 "looks per second at what spans wait for, within 1 % of a CPU (99; without a selector 5)",
-	 0},
+	 "looks per second at what spans wait for, within 1 % of a CPU (off)", 0},
 	{"output", 'o', "FILE", 0,
 	 "write .pb.gz (pprof), .folded, .otlp or .jsonl (every sample and span end); several "
 	 "allowed",
@@ -226,7 +225,6 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 		p->explicit_frequency = true;
 		return parse_whole(p, "--frequency", argument, 1, 4000, &o->frequency_hz);
 	case KEY_WAIT:
-		p->explicit_wait = true;
 		o->wait_hz = 0;
 		if (!strcmp(argument, "off"))
 			return 0;
@@ -353,8 +351,6 @@ static int check_profile(struct parsing *p)
 		return -refuse(p, "--exe already says which executables: not with --include");
 	if (!p->explicit_frequency)
 		o->frequency_hz = options_is_local(o) ? 99 : 19;
-	if (!p->explicit_wait)
-		o->wait_hz = options_is_local(o) ? 99 : 5;
 	return 0;
 }
 

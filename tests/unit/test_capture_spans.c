@@ -61,6 +61,30 @@ static void test_first_span(void **state)
 	assert_int_equal(f->first_spans[0].generation, p->generation);
 }
 
+/* Whoever keeps a copy of the store sees that it has changed. */
+static void test_version(void **state)
+{
+	struct capture *c = program->capture.capture;
+	struct program *p = program;
+	uint64_t version = capture_get_store_version(c), next;
+	const struct capture_older_span older = {.address = 8, .span_id = {1}};
+
+	assert_int_equal(capture_get_store_version(c), version);
+	fake_span_make(&p->spans[0], 0xaa, 1, "first");
+	fake_start(&p->spans[0], &p->g);
+	next = capture_get_store_version(c);
+	assert_int_not_equal(next, version);
+	fake_go(&p->child, &p->g0);
+	assert_int_not_equal(capture_get_store_version(c), next);
+	next = capture_get_store_version(c);
+	assert_int_equal(capture_add_older(c, p->generation, ADDRESS(&p->g), p->g.goid, &older, 1),
+			 0);
+	assert_int_not_equal(capture_get_store_version(c), next);
+	next = capture_get_store_version(c);
+	capture_forget_goroutines(c, p->generation);
+	assert_int_not_equal(capture_get_store_version(c), next);
+}
+
 static void test_nested(void **state)
 {
 	struct program *p = program;
@@ -247,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_one_span, begin),
 		cmocka_unit_test_setup(test_first_span, begin),
+		cmocka_unit_test_setup(test_version, begin),
 		cmocka_unit_test_setup(test_nested, begin),
 		cmocka_unit_test_setup(test_depth, begin),
 		cmocka_unit_test_setup(test_inherited, begin),

@@ -93,6 +93,9 @@ static void test_defaults(void **state)
 	assert_int_equal(accepted("--include */shop").frequency_hz, 19);
 	assert_int_equal(accepted("-F 49").frequency_hz, 49);
 	assert_int_equal(accepted("-p 1 -F 999").frequency_hz, 999);
+	assert_int_equal(accepted("-p 1").wait_hz, 0);
+	assert_int_equal(accepted("--wait 99").wait_hz, 99);
+	assert_int_equal(accepted("--wait 99 --wait off").wait_hz, 0);
 }
 
 static void test_profile(void **state)
@@ -217,6 +220,8 @@ static void test_numbers(void **state)
 	refused("--window 1.9", "--window: a whole number, not 1.9");
 	assert_int_equal(accepted("-F 1e3").frequency_hz, 1000);
 	refused("--probes maybe", "--probes: on or off, not maybe");
+	refused("--wait 1001", "--wait: a number from 1 to 1000, not 1001");
+	refused("--wait on", "--wait: a number from 1 to 1000, not on");
 	refused("--kernel-stacks 1", "--kernel-stacks: on or off, not 1");
 	refused("-o report.doc",
 		"-o report.doc: the name must end in .pb.gz, .folded, .otlp or .jsonl");
@@ -299,9 +304,9 @@ static void printed(const char *words, char *text, size_t size)
 static void test_help(void **state)
 {
 	static const char *const options[] = {
-		"--pid",	   "--exe",	  "--include", "--exclude",
-		"--duration",	   "--frequency", "--output",  "--window",
-		"--kernel-stacks", "--probes",	  "--verbose", "--otlp-endpoint",
+		"--pid",       "--exe",		  "--include", "--exclude",	  "--duration",
+		"--frequency", "--output",	  "--window",  "--kernel-stacks", "--probes",
+		"--verbose",   "--otlp-endpoint", "--wait",
 	};
 	char text[8192];
 

@@ -189,6 +189,32 @@ static void test_full_and_reset(void **state)
 	close_bench(&b);
 }
 
+static void test_state(void **state)
+{
+	const struct location *l, *other;
+	struct bench b;
+	uint64_t id;
+
+	open_bench(&b, 16, false);
+	l = symbolizer_find_state(b.s, "[chan receive]");
+	assert_int_equal(l->kind, FRAME_STATE);
+	assert_int_equal(l->address, 0);
+	assert_null(l->mapping);
+	assert_int_equal(l->frame_count, 1);
+	assert_string_equal(l->frames[0].function, "[chan receive]");
+	assert_string_equal(l->frames[0].file, "");
+	assert_ptr_equal(symbolizer_find_state(b.s, "[chan receive]"), l);
+	other = symbolizer_find_state(b.s, "[select]");
+	assert_ptr_not_equal(other, l);
+	assert_string_equal(other->frames[0].function, "[select]");
+	id = other->id;
+	symbolizer_reset(b.s);
+	l = symbolizer_find_state(b.s, "[select]");
+	assert_true(l->id > id);
+	assert_string_equal(l->frames[0].function, "[select]");
+	close_bench(&b);
+}
+
 /* Locations outlive their image; the next image of that key does not get them. */
 static void test_forget(void **state)
 {
@@ -227,10 +253,10 @@ static void test_wrappers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_native),	 cmocka_unit_test(test_vdso),
-		cmocka_unit_test(test_unknown),	 cmocka_unit_test(test_kernel),
-		cmocka_unit_test(test_forget),	 cmocka_unit_test(test_full_and_reset),
-		cmocka_unit_test(test_wrappers),
+		cmocka_unit_test(test_native),	       cmocka_unit_test(test_vdso),
+		cmocka_unit_test(test_unknown),	       cmocka_unit_test(test_kernel),
+		cmocka_unit_test(test_state),	       cmocka_unit_test(test_forget),
+		cmocka_unit_test(test_full_and_reset), cmocka_unit_test(test_wrappers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

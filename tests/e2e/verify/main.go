@@ -4,6 +4,7 @@
 //
 //	verify truth -truth FILE -samples FILE [-pprof FILE]   every sample of the truth program
 //	verify shop -log FILE -pprof FILE                      the routes of the shop
+//	verify waits -truth FILE -pprof FILE                   what the waits program waited for
 //
 // It prints its figures and exits 1 when they are worse than its flags allow.
 package main
@@ -18,9 +19,10 @@ import (
 var errFailed = errors.New("failed")
 
 func main() {
-	commands := map[string]func([]string) error{"truth": verifyTruth, "shop": verifyShop}
+	commands := map[string]func([]string) error{"truth": verifyTruth, "shop": verifyShop,
+		"waits": verifyWaits}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: verify truth|shop [flags]")
+		fmt.Fprintln(os.Stderr, "usage: verify truth|shop|waits [flags]")
 		os.Exit(2)
 	}
 	switch err := commands[os.Args[1]](os.Args[2:]); {

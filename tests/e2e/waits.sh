@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Where spans wait: a program whose spans wait in ten known ways for known times.
+# Time limit: 200
+#
+#   tests/e2e/waits.sh BUILD_DIR [SECONDS]
+set -eu
+spanprof=$(realpath "${1:?usage: waits.sh BUILD_DIR [SECONDS]}")/spanprof
+cd "$(dirname "$0")/../.."
+. scripts/lib/go.sh
+. scripts/lib/e2e.sh
+seconds=${2:-20}
+
+go_build tests/e2e/verify "$work/verify"
+go_build tests/targets/waits "$work/waits"
+
+# profiled SECONDS FLAG...: from before its first span until after its last one.
+profiled()
+{
+	run 0 "$spanprof" -d $(($1 + 30)) -o "$work/waits.pb.gz" --verbose -- \
+		"$work/waits" -truth "$work/truth.jsonl" -seconds "$@"
+	grep 'waits:' "$work/log" || fail 'no figures of looks'
+}
+
+echo '-- ten ways to wait'
+profiled "$seconds"
+"$work/verify" waits -truth "$work/truth.jsonl" -pprof "$work/waits.pb.gz" || fail 'waits differ'
+verdict
