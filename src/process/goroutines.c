@@ -109,9 +109,9 @@ static void lay_out(struct batch *b, const uint64_t *list, size_t count, size_t 
 
 	b->piece_count = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct remote_piece *last = &b->pieces[b->piece_count - 1];
+		struct remote_piece *last = i ? &b->pieces[b->piece_count - 1] : NULL;
 
-		if (i && list[i] > list[i - 1] && list[i] - list[i - 1] <= G_BYTES_MAX) {
+		if (last && list[i] > list[i - 1] && list[i] - list[i - 1] <= G_BYTES_MAX) {
 			last->size = (size_t)(list[i] - last->address) + size;
 		} else {
 			b->pieces[b->piece_count++] =
