@@ -62,14 +62,15 @@ static void log_waits(const struct session *s, const struct pipeline_stats *pipe
 			 "%.1f s that goroutines waited are not in the profile: the agent was too "
 			 "slow",
 			 (double)waits.lost_ns / 1e9);
-	log_debug(s->log,
-		  "waits: %llu passes, of late %.1f a second over one in %u goroutines, %llu looks, "
-		  "%llu moved meanwhile, %llu unreadable, %llu records, %.1f s without a span, %.0f "
-		  "ms CPU",
-		  (unsigned long long)waits.passes, waits.frequency_hz, waits.share,
-		  (unsigned long long)waits.looks, (unsigned long long)waits.moved,
-		  (unsigned long long)waits.unreadable, (unsigned long long)pipeline->waits,
-		  (double)pipeline->waits_unsettled_ns / 1e9, (double)waits.cpu_ns / 1e6);
+	log_debug(
+		s->log,
+		"waits: %llu passes, of late %.1f a second over one in %u goroutines, %llu looks, "
+		"%llu moved meanwhile, %llu unreadable, %llu records, %.1f s without a span, %.0f "
+		"ms CPU",
+		(unsigned long long)waits.passes, waits.frequency_hz, waits.share,
+		(unsigned long long)waits.looks, (unsigned long long)waits.moved,
+		(unsigned long long)waits.unreadable, (unsigned long long)pipeline->waits,
+		(double)pipeline->waits_unsettled_ns / 1e9, (double)waits.cpu_ns / 1e6);
 }
 
 void summary_log(const struct session *s)
