@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Where spans wait: a program whose spans wait in ten known ways for known times.
+# Tier: full
 # Time limit: 200
 #
 #   tests/e2e/waits.sh BUILD_DIR [SECONDS]
@@ -17,7 +18,7 @@ go_build tests/targets/waits "$work/waits"
 # profiled SECONDS FLAG...: from before its first span until after its last one.
 profiled()
 {
-	run 0 "$spanprof" -d $(($1 + 30)) -o "$work/waits.pb.gz" --verbose -- \
+	run 0 "$spanprof" --wait 99 -d $(($1 + 30)) -o "$work/waits.pb.gz" --verbose -- \
 		"$work/waits" -truth "$work/truth.jsonl" -seconds "$@"
 	grep 'waits:' "$work/log" || fail 'no figures of looks'
 }
