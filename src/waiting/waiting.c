@@ -129,6 +129,10 @@ uint32_t waiting_watch(struct waiting *w, uint64_t now_ns)
 	uint32_t hangs = 0;
 
 	pthread_mutex_lock(&w->lock);
+	/* Nothing ran, the thread neither: stopped by SIGSTOP or a frozen cgroup. */
+	if (now_ns > w->watched_ns + HANGS_AFTER_NS / 2)
+		w->looking_since_ns = now_ns;
+	w->watched_ns = now_ns;
 	if (w->looking_at && now_ns > w->looking_since_ns + HANGS_AFTER_NS) {
 		hangs = w->looking_at;
 		w->looking_at = 0;

@@ -37,6 +37,7 @@ struct waiting {
 	/* Of the look under way: */
 	uint32_t looking_at; /* a generation; 0 none */
 	uint64_t looking_since_ns;
+	uint64_t watched_ns; /* the last waiting_watch */
 	struct record_list records;
 	struct waiting_stats stats;
 };
