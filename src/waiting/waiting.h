@@ -93,8 +93,8 @@ int waiting_add(struct waiting *w, uint32_t generation, pid_t pid, const struct 
 /* What was seen of it until now can still be taken. */
 void waiting_remove(struct waiting *w, uint32_t generation);
 /*
- * To be called some times a second. A look that has not returned for seconds: its process is not looked at
- * any more, another thread goes on with the others. Returns its generation, else 0.
+ * To be called some times a second. A look that has not returned for seconds: its process is not
+ * looked at any more, another thread goes on with the others. Returns its generation, else 0.
  */
 uint32_t waiting_watch(struct waiting *w, uint64_t now_ns);
 
