@@ -6,12 +6,11 @@
 #include <stdio.h>
 
 #include <cmocka.h>
-#include <zlib.h>
 
 #include "base/bytes.h"
 #include "base/string_table.h"
+#include "encoded_pprof.h"
 #include "format/format.h"
-#include "pprof.pb-c.h"
 #include "profile_total.h"
 #include "report/report.h"
 #include "report/select.h"
@@ -119,26 +118,6 @@ static void words(void **state)
 	assert_int_equal(profile_wait_kind_of("[runnable later]"), PROFILE_WAIT_PARKED);
 	assert_int_equal(profile_wait_kind_of("runnable"), PROFILE_WAIT_PARKED);
 	assert_int_equal(profile_wait_kind_of(""), PROFILE_WAIT_PARKED);
-}
-
-static Pprof__Profile *encode(const struct profile *p)
-{
-	static uint8_t plain[1 << 20];
-	z_stream z = {.next_out = plain, .avail_out = sizeof(plain)};
-	struct buffer out;
-	Pprof__Profile *m;
-
-	buffer_open(&out, 1 << 20);
-	assert_int_equal(format_pprof(p, &out), 0);
-	z.next_in = out.data;
-	z.avail_in = (uInt)out.size;
-	assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
-	assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
-	inflateEnd(&z);
-	m = pprof__profile__unpack(NULL, z.total_out, plain);
-	assert_non_null(m);
-	buffer_close(&out);
-	return m;
 }
 
 static void in_pprof(void **state)
