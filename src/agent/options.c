@@ -199,6 +199,14 @@ static void note_progress(struct parsing *p, int key, const struct argp_state *s
 		p->next = state->next;
 }
 
+static error_t parse_wait(struct parsing *p, const char *text)
+{
+	unsigned *hz = &p->options->wait_hz;
+
+	*hz = 0;
+	return strcmp(text, "off") ? parse_whole(p, "--wait", text, 1, 1000, hz) : 0;
+}
+
 static error_t parse_profile(int key, char *argument, struct argp_state *state)
 {
 	struct parsing *p = state->input;
@@ -225,10 +233,7 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 		p->explicit_frequency = true;
 		return parse_whole(p, "--frequency", argument, 1, 4000, &o->frequency_hz);
 	case KEY_WAIT:
-		o->wait_hz = 0;
-		if (!strcmp(argument, "off"))
-			return 0;
-		return parse_whole(p, "--wait", argument, 1, 1000, &o->wait_hz);
+		return parse_wait(p, argument);
 	case KEY_WINDOW:
 		return parse_whole(p, "--window", argument, 1, 300, &o->window_s);
 	case 'o':

@@ -144,12 +144,19 @@ static void hand_over(struct waits *w)
 	}
 }
 
-void waits_remove(struct waits *w, uint32_t generation)
+void waits_finish(struct waits *w)
 {
 	if (!w)
 		return;
 	waiting_flush(w->waiting, FLUSH_NS);
 	hand_over(w);
+}
+
+void waits_remove(struct waits *w, uint32_t generation)
+{
+	if (!w)
+		return;
+	waits_finish(w);
 	waiting_remove(w->waiting, generation);
 }
 
@@ -168,14 +175,6 @@ void waits_take(struct waits *w)
 			 "pid %d: a read of its memory does not return: where its spans wait is "
 			 "not seen any more",
 			 target->pid);
-}
-
-void waits_finish(struct waits *w)
-{
-	if (!w)
-		return;
-	waiting_flush(w->waiting, FLUSH_NS);
-	hand_over(w);
 }
 
 void waits_get_stats(struct waits *w, struct waiting_stats *out)

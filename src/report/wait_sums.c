@@ -77,16 +77,16 @@ static void add_up(const struct report_view *v, const struct entry *entries, siz
 	find_top(places, count, sum);
 }
 
-static struct entry *list_entries(const struct report_view *v)
+static struct entry *list_entries(const struct report_view *v, const uint32_t *rows, size_t count)
 {
-	struct entry *entries = calloc(v->wait_count + 1, sizeof(*entries));
+	struct entry *entries = calloc(count + 1, sizeof(*entries));
 
-	for (size_t i = 0; entries && i < v->wait_count; i++) {
-		const struct profile_wait *wait = wait_of(v, v->waits[i]);
+	for (size_t i = 0; entries && i < count; i++) {
+		const struct profile_wait *wait = wait_of(v, rows[i]);
 		const struct span *span = spans_get(v->spans, wait->span);
 
 		entries[i] = (struct entry){
-			.row = v->waits[i],
+			.row = rows[i],
 			.span = wait->span,
 			.name = span ? span->name : 0,
 			.service = v->services[wait->resource],
@@ -97,21 +97,24 @@ static struct entry *list_entries(const struct report_view *v)
 
 int wait_sums_of_span(const struct report_view *v, uint32_t span, struct wait_sum *out)
 {
-	struct entry *entries = list_entries(v);
-	struct place *places = calloc(v->wait_count + 1, sizeof(*places));
+	struct entry *entries;
+	struct place *places;
 	size_t first = 0, end;
-	int err = entries && places ? 0 : -ENOMEM;
+	int err = -ENOMEM;
 
 	*out = (struct wait_sum){0};
-	if (err)
-		goto out;
-	while (first < v->wait_count && entries[first].span < span)
+	while (first < v->wait_count && wait_of(v, v->waits[first])->span < span)
 		first++;
-	for (end = first; end < v->wait_count && entries[end].span == span;)
+	for (end = first; end < v->wait_count && wait_of(v, v->waits[end])->span == span;)
 		end++;
-	if (end > first)
-		add_up(v, entries + first, end - first, places, out);
-out:
+	if (end == first)
+		return 0;
+	entries = list_entries(v, v->waits + first, end - first);
+	places = calloc(end - first, sizeof(*places));
+	if (entries && places) {
+		add_up(v, entries, end - first, places, out);
+		err = 0;
+	}
 	free(places);
 	free(entries);
 	return err;
@@ -140,7 +143,7 @@ static int longest_first(const void *left, const void *right)
 
 int wait_sums_find(const struct report_view *v, struct wait_sum **out, size_t *count)
 {
-	struct entry *entries = list_entries(v);
+	struct entry *entries = list_entries(v, v->waits, v->wait_count);
 	struct place *places = calloc(v->wait_count + 1, sizeof(*places));
 	struct wait_sum *sums = calloc(v->wait_count + 1, sizeof(*sums));
 	size_t end;

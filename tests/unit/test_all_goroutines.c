@@ -11,19 +11,12 @@
 
 #include <cmocka.h>
 
+#include "arm64_operands.h"
 #include "go_program.h"
 #include "gobinary/all_goroutines.h"
 #include "gobinary/block_cache.h"
 #include "gobinary/elf_image.h"
 #include "gobinary/moduledata.h"
-
-#define code_operands_machine	 arm64_machine
-#define code_operands_variables	 arm64_variables
-#define code_operands_comparison arm64_comparison
-#include "../../src/gobinary/code_operands_arm64.c"
-#undef code_operands_machine
-#undef code_operands_variables
-#undef code_operands_comparison
 
 #define AT 0x100000u
 
@@ -117,10 +110,6 @@ static void test_found(void **state)
 }
 
 #if defined(__x86_64__)
-
-/* The header has gone into the other decoder, under the other name. */
-size_t code_operands_variables(const uint8_t *code, size_t size, uint64_t address,
-			       uint64_t *variables, size_t max);
 
 static size_t x86_64(const char *code, size_t size, uint64_t *found)
 {

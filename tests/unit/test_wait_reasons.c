@@ -9,21 +9,12 @@
 
 #include <cmocka.h>
 
+#include "arm64_operands.h"
 #include "go_image.h"
 #include "gobinary/block_cache.h"
 #include "gobinary/elf_image.h"
 #include "gobinary/moduledata.h"
 #include "gobinary/wait_reasons.h"
-
-#define code_operands_machine	 arm64_machine
-#define code_operands_variables	 arm64_variables
-#define code_operands_comparison arm64_comparison
-#include "../../src/gobinary/code_operands_arm64.c"
-#undef code_operands_machine
-#undef code_operands_variables
-#undef code_operands_comparison
-#undef GOBINARY_CODE_OPERANDS_H
-#include "gobinary/code_operands.h"
 
 #define TABLE (GO_IMAGE_VARIABLES + 0x100)
 #define TEXT  (GO_IMAGE_VARIABLES + 0x400)
