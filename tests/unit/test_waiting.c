@@ -96,17 +96,20 @@ static void wait_for_passes(const struct fixture *f, uint64_t passes)
 static void test_time(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t began_ns, ended_ns;
+	uint64_t began_ns, looked_ns, least_ns, ended_ns;
 
 	began_ns = clock_monotonic_ns();
 	begin(f, 200, 1, 8 << 20);
+	wait_for_passes(f, 2); /* the first may have begun before there was a process */
+	looked_ns = clock_monotonic_ns();
 	nap(500);
+	least_ns = clock_monotonic_ns() - looked_ns;
 	waiting_flush(f->waiting, PATIENCE_NS);
 	ended_ns = clock_monotonic_ns();
 	take(f);
 	assert_int_equal(f->records, FAKE_GOROUTINES);
 	for (size_t i = 0; i < FAKE_GOROUTINES; i++)
-		assert_in_range(f->sum_ns[i], 300000000, ended_ns - began_ns);
+		assert_in_range(f->sum_ns[i], least_ns, ended_ns - began_ns);
 	assert_int_equal(stats(f).lost_ns, 0);
 	assert_in_range(stats(f).share, 1, 1);
 	assert_true(stats(f).cpu_ns > 0);
@@ -130,19 +133,20 @@ static void test_time(void **state)
 static void test_budget(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t began_ns = clock_monotonic_ns();
+	uint64_t began_ns = clock_monotonic_ns(), limit_ns;
 	struct waiting_stats s;
 
 	begin(f, 10000, 0.02, 8 << 20);
 	nap(2000);
+	wait_for_passes(f, 6);
 	s = stats(f);
 	assert_true((double)s.cpu_ns <= 0.03 * (double)(clock_monotonic_ns() - began_ns));
-	assert_true(s.passes > 5);
 	assert_true(s.frequency_hz < 5000);
 	/* So little that it cannot look at all of them in a second. */
 	assert_true(waiting_close(f->waiting));
 	begin(f, 10000, 0.00001, 8 << 20);
-	wait_for_passes(f, 1);
+	for (limit_ns = clock_monotonic_ns() + PATIENCE_NS; stats(f).share < 2; nap(1))
+		assert_true(clock_monotonic_ns() < limit_ns);
 	assert_in_range(stats(f).share, 2, 64);
 	assert_true(waiting_close(f->waiting));
 }
@@ -183,17 +187,20 @@ static void test_versions(void **state)
 static void test_full(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t all_ns = 0;
+	uint64_t all_ns = 0, looked_ns;
 
 	begin(f, 200, 1, 50000);
+	wait_for_passes(f, 2);
+	looked_ns = clock_monotonic_ns();
 	nap(100);
+	looked_ns = clock_monotonic_ns() - looked_ns;
 	waiting_flush(f->waiting, PATIENCE_NS);
 	take(f);
 	assert_in_range(f->records, 10, FAKE_GOROUTINES / 2);
 	assert_true(stats(f).lost_ns > 0);
 	for (size_t i = 0; i < FAKE_GOROUTINES; i++)
 		all_ns += f->sum_ns[i];
-	assert_in_range(all_ns + stats(f).lost_ns, FAKE_GOROUTINES * 50000000ull,
+	assert_in_range(all_ns + stats(f).lost_ns, FAKE_GOROUTINES * looked_ns,
 			FAKE_GOROUTINES * PATIENCE_NS);
 	assert_true(waiting_close(f->waiting));
 }

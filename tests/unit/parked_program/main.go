@@ -162,7 +162,12 @@ func main() {
 	} else {
 		park()
 	}
-	tell("main", goid())
+	told := make(chan struct{})
+	go func(main string) { // main's one system call is the read below
+		tell("main", main)
+		close(told)
+	}(goid())
+	<-told
 	var input [1]byte
 	for {
 		if n, err := syscall.Read(0, input[:]); n == 0 || err != nil && err != syscall.EINTR {
