@@ -124,13 +124,15 @@ static __always_inline __u64 follow_contexts(const struct target_process *target
 
 /*
  * A deferred span.End() keeps its code, then the span as an interface: words before the one at
- * hand. The compiler's maps do not tell that such a function on the stack is in use.
+ * hand. The compiler's maps do not tell that such a function on the stack is in use. 0: not so.
  */
-static __always_inline bool is_in_closure(const struct target_process *target, __u64 code,
-					  __u64 itab)
+static __always_inline __u64 deferred_code(const struct target_process *target, __u64 code,
+					   __u64 itab)
 {
 	return itab && itab == target->itabs.span &&
-	       code - target->text_start < target->text_end - target->text_start;
+			       code - target->text_start < target->text_end - target->text_start
+		       ? code
+		       : 0;
 }
 
 /*
@@ -169,7 +171,7 @@ __noinline int follow_hit(__u64 value, __u64 slot, __u64 itab, __u64 code)
 		return 0;
 	candidate->address = span;
 	candidate->direct = span == value;
-	candidate->closure = candidate->direct && is_in_closure(target, code, itab);
+	candidate->code = candidate->direct ? deferred_code(target, code, itab) : 0;
 	__builtin_memcpy(candidate->trace_id, &window->bytes[window->at.trace_id], 16);
 	__builtin_memcpy(candidate->span_id, &window->bytes[window->at.span_id], 8);
 	if (window->at.parent_id != TARGET_SPAN_NO_FIELD)

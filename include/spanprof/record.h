@@ -80,9 +80,14 @@ struct span_candidate {
 	__u64 name_address;
 	__u32 name_size;
 	__u8 trace_flags;
-	__u8 direct;  /* the word points to the span itself, not to a context */
-	__u8 closure; /* and is part of a function that is to be called with it: in use */
-	__u8 reserved;
+	__u8 direct; /* the word points to the span itself, not to a context */
+	__u8 reserved[2];
+	/*
+	 * Of text, in front of the span as an interface; 0 none. Where a function begins there,
+	 * that is a deferred call's, and the span is in use; a return address may stand there as
+	 * well.
+	 */
+	__u64 code;
 };
 
 /* pprof labels that speak of spans, as text without an end mark; sizes 0: none. */
@@ -175,7 +180,7 @@ struct span_record {
 };
 
 _Static_assert(sizeof(struct label_values) == RECORD_SPAN_NAME_MAX, "stands in a name's place");
-_Static_assert(sizeof(struct span_candidate) == 80, "layout shared with BPF");
+_Static_assert(sizeof(struct span_candidate) == 88, "layout shared with BPF");
 _Static_assert(sizeof(struct span_record) == 208, "layout shared with BPF");
 _Static_assert(sizeof(struct sample_span) == 144, "layout shared with BPF");
 _Static_assert(sizeof(struct sample_record) == 272, "layout shared with BPF");

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "capture/capture.h"
 #include "gobinary/gobinary.h"
+#include "gobinary/pclntab.h"
 #include "process/goroutines.h"
 #include "process/process.h"
 #include "process/remote_pieces.h"
@@ -61,13 +62,13 @@ static bool is_in_heap(void *context, uint64_t word)
 static bool is_in_closure(const struct look *c, uint64_t address)
 {
 	size_t at = (size_t)(address - c->stack.words.address) / sizeof(*c->words);
-	uint64_t code;
+	uint64_t bias = c->target->bias;
 
-	if (at < 2 || at >= c->stack.words.count || !c->info->itabs.span_count)
-		return false;
-	code = c->words[at - 2] - c->target->bias;
-	return c->words[at - 1] == c->info->itabs.span[0] + c->target->bias &&
-	       code >= c->info->text_start && code < c->info->text_end;
+	/* A return address may stand before an interface as well. */
+	return at >= 2 && at < c->stack.words.count && c->info->itabs.span_count &&
+	       c->words[at - 1] == c->info->itabs.span[0] + bias &&
+	       pclntab_begins_at(gobinary_get_pclntab(c->target->binary->go),
+				 c->words[at - 2] - bias);
 }
 
 static void keep_word(void *context, uint64_t address, uint64_t word, bool used)

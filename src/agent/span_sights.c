@@ -10,6 +10,7 @@
 #include "agent/targets.h"
 #include "base/clock.h"
 #include "gobinary/gobinary.h"
+#include "gobinary/pclntab.h"
 #include "process/process.h"
 #include "process/span_memory.h"
 #include "unwind/live_words.h"
@@ -193,6 +194,13 @@ static const struct span_candidate *descend(const struct span_candidate *c, size
 	return chosen;
 }
 
+/* Whether it is what a function is to be called with. */
+static bool is_deferred(const struct target *target, const struct span_candidate *c)
+{
+	return c->code &&
+	       pclntab_begins_at(gobinary_get_pclntab(target->binary->go), c->code - target->bias);
+}
+
 /*
  * The candidate that counts: of the frame nearest to the leaf that has any in use, the one that
  * began last; what is sampled out does not say when, and wins. NULL: none is in use.
@@ -207,7 +215,7 @@ static const struct span_candidate *choose(const struct target *target,
 
 	live_words_begin(&words, target->binary->go, target->bias, stack);
 	for (size_t i = 0; c && i < sample->candidate_count; i++) {
-		bool used = live_words_has(&words, c[i].slot) || c[i].closure;
+		bool used = live_words_has(&words, c[i].slot) || is_deferred(target, &c[i]);
 
 		if (!used || !is_plausible(&c[i], sample))
 			continue;

@@ -169,6 +169,13 @@ int pclntab_find_function(struct pclntab *t, uint64_t address, struct go_functio
 	return 0;
 }
 
+bool pclntab_begins_at(struct pclntab *t, uint64_t address)
+{
+	struct go_function function;
+
+	return !pclntab_find_function(t, address, &function) && function.entry == address;
+}
+
 int pclntab_get_name(struct pclntab *t, const struct go_function *f, char *to, size_t size)
 {
 	struct pclntab_function function;

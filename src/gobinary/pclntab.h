@@ -56,6 +56,8 @@ void pclntab_close(struct pclntab *t);
 bool pclntab_needs_relocations(const struct pclntab *t);
 /* The function an address lies in. -ENOENT outside Go text. */
 int pclntab_find_function(struct pclntab *t, uint64_t address, struct go_function *out);
+/* Whether a function's first instruction lies there: what a func value points to. */
+bool pclntab_begins_at(struct pclntab *t, uint64_t address);
 /* A function by its exact symbol. -ENOENT. Walks the whole table: for load time only. */
 int pclntab_find_name(struct pclntab *t, const char *name, struct go_function *out);
 /*

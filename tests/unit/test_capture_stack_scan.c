@@ -202,6 +202,41 @@ static void test_bare_pointer(void **state)
 	assert_leads_to(3, span);
 }
 
+/* A deferred call's function, as far as it can be told here. */
+static void test_deferred(void **state)
+{
+	struct program *p = program;
+	struct fake_span *s = heap->spans;
+	struct target_process target = fake_target(p->generation);
+
+	target.itabs.span = FAKE_VALUE_ITAB;
+	target.text_start = 0x401000;
+	target.text_end = 0x402000;
+	assert_int_equal(capture_set_process(p->capture.capture, getpid(), &target), 0);
+	put(5, &s[0]);
+	heap->stack[4] = FAKE_VALUE_ITAB;
+#define CODE(word, expected)                                                                       \
+	heap->stack[3] = word;                                                                     \
+	assert_int_equal(candidates(1)->code, expected)
+	CODE(0x401000, 0x401000);
+	CODE(0x401fff, 0x401fff);
+	CODE(0x402000, 0);
+	CODE(0x400fff, 0);
+	CODE(0, 0);
+	heap->stack[4] = FAKE_CANCEL_ITAB;
+	CODE(0x401000, 0);
+	/* Of the span itself, not of a context. */
+	heap->stack[4] = FAKE_VALUE_ITAB;
+	put(5, with_span(0, &s[0]));
+	CODE(0x401000, 0);
+	/* Where the stack begins. */
+	heap->stack[5] = 0;
+	put(1, &s[0]);
+	heap->stack[0] = FAKE_VALUE_ITAB;
+	assert_int_equal(candidates(1)->code, 0);
+#undef CODE
+}
+
 /* From the leaf outward; no more than a record has room for. */
 static void test_order(void **state)
 {
@@ -349,6 +384,7 @@ int main(void)
 		cmocka_unit_test_setup(test_sampled_out, begin_heap),
 		cmocka_unit_test_setup(test_ended, begin_heap),
 		cmocka_unit_test_setup(test_bare_pointer, begin_heap),
+		cmocka_unit_test_setup(test_deferred, begin_heap),
 		cmocka_unit_test_setup(test_order, begin_heap),
 		cmocka_unit_test_setup(test_limits, begin_heap),
 		cmocka_unit_test_setup(test_words_followed, begin_heap),

@@ -182,6 +182,31 @@ static void test_in_use(void **state)
 	assert_int_equal(look(f), SPAN_ANSWER_NONE);
 }
 
+/* By what a deferred call keeps: the function's first instruction, not any address in text. */
+static void test_deferred(void **state)
+{
+	struct fixture *f = *state;
+	struct pclntab *table = gobinary_get_pclntab(f->program->binary);
+	struct go_function function;
+	struct span_candidate *c;
+
+	assert_int_equal(pclntab_find_name(table, "main.drops", &function), 0);
+	sample(f, "drops");
+	c = add(f, f->inner, 1, SECOND_NS);
+	add(f, f->outer, 2, 9 * SECOND_NS);
+	assert_is(f, 2);
+	c->code = function.entry;
+	assert_is(f, 1);
+	c->code = function.entry + 8;
+	assert_is(f, 2);
+	c->code = UINT64_MAX;
+	assert_is(f, 2);
+	c->code = function.entry + 0x10000;
+	f->target.bias = 0x10000; /* nothing is known of its stack any more */
+	assert_is(f, 1);
+	f->target.bias = 0;
+}
+
 /* What cannot be a span that was open then. */
 static void test_implausible(void **state)
 {
@@ -359,9 +384,13 @@ static void test_other_answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_use),	      cmocka_unit_test(test_implausible),
-		cmocka_unit_test(test_sampled_out),   cmocka_unit_test(test_in_one_frame),
-		cmocka_unit_test(test_children),      cmocka_unit_test(test_under_an_older_one),
+		cmocka_unit_test(test_in_use),
+		cmocka_unit_test(test_deferred),
+		cmocka_unit_test(test_implausible),
+		cmocka_unit_test(test_sampled_out),
+		cmocka_unit_test(test_in_one_frame),
+		cmocka_unit_test(test_children),
+		cmocka_unit_test(test_under_an_older_one),
 		cmocka_unit_test(test_other_answers),
 	};
 

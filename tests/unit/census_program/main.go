@@ -186,11 +186,27 @@ func wait(inner *trace.Span) {
 	(*inner).End()
 }
 
+// grown has been given a span that it does not need any more: as its stack grew, the arguments were
+// kept where they are from then on, behind a return address.
+func grown() {
+	_, span := trace.Start(context.Background(), "grown")
+	grow(span)
+}
+
+//go:noinline
+func grow(span trace.Span) {
+	var large [32 << 10]byte
+	large[len(span.ID())] = 1
+	tell("grown")
+	<-ever
+	fmt.Println(large[len(ever)])
+}
+
 func main() {
 	ever = make(chan struct{})
 	for _, f := range []func(){
 		none, one, nested, ended, wrapped, frames, unsampled, over, bare, many, strangers,
-		addressed,
+		addressed, grown,
 	} {
 		go f()
 	}
