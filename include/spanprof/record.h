@@ -82,11 +82,7 @@ struct span_candidate {
 	__u8 trace_flags;
 	__u8 direct; /* the word points to the span itself, not to a context */
 	__u8 reserved[2];
-	/*
-	 * Of text, in front of the span as an interface; 0 none. Where a function begins there,
-	 * that is a deferred call's, and the span is in use; a return address may stand there as
-	 * well.
-	 */
+	/* Of text, in front of the span as an interface, as a deferred call keeps it; 0 none. */
 	__u64 code;
 };
 

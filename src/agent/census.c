@@ -57,30 +57,34 @@ static bool is_in_heap(void *context, uint64_t word)
 
 /*
  * A deferred span.End() keeps its code, then the span as an interface: words before the one at
- * hand. The compiler's maps do not tell that such a function on the stack is in use.
+ * hand, in a variable of their own, of which the compiler's maps do not tell whether it is in use.
+ * (Return addresses stand before interfaces as well, and functions that were deferred once lie
+ * about.)
  */
-static bool is_in_closure(const struct look *c, uint64_t address)
+static bool is_deferred(const struct look *c, const struct live_word *w)
 {
-	size_t at = (size_t)(address - c->stack.words.address) / sizeof(*c->words);
-	uint64_t bias = c->target->bias;
+	struct pclntab *table = gobinary_get_pclntab(c->target->binary->go);
+	uint64_t bias = c->target->bias, code, itab;
 
-	/* A return address may stand before an interface as well. */
-	return at >= 2 && at < c->stack.words.count && c->info->itabs.span_count &&
-	       c->words[at - 1] == c->info->itabs.span[0] + bias &&
-	       pclntab_begins_at(gobinary_get_pclntab(c->target->binary->go),
-				 c->words[at - 2] - bias);
+	return c->info->itabs.span_count &&
+	       stack_words_get(&c->stack.words, w->address - 8, &itab) &&
+	       itab == c->info->itabs.span[0] + bias &&
+	       stack_words_get(&c->stack.words, w->address - 16, &code) &&
+	       pclntab_begins_at(table, code - bias) &&
+	       pclntab_has_stack_object(table, w->pc, true,
+					(int64_t)(w->limit - (w->address - 16)));
 }
 
-static void keep_word(void *context, uint64_t address, uint64_t word, bool used)
+static void keep_word(void *context, const struct live_word *w)
 {
 	struct look *c = context;
 	size_t size = span_memory_size(&c->info->span);
 
 	if (c->count == WORDS_MAX)
 		return;
-	c->used[c->count] = used || is_in_closure(c, address);
+	c->used[c->count] = w->used || is_deferred(c, w);
 	c->pieces[c->count] =
-		(struct remote_piece){word, c->bytes + c->count * SPAN_BYTES_MAX, size, false};
+		(struct remote_piece){w->word, c->bytes + c->count * SPAN_BYTES_MAX, size, false};
 	c->count++;
 }
 

@@ -194,11 +194,17 @@ static const struct span_candidate *descend(const struct span_candidate *c, size
 	return chosen;
 }
 
-/* Whether it is what a function is to be called with. */
-static bool is_deferred(const struct target *target, const struct span_candidate *c)
+/*
+ * Whether a deferred function is to be called with it, in the frame at hand: such a function is a
+ * variable of its own. (Others that were deferred once lie about.)
+ */
+static bool is_deferred(const struct target *target, const struct live_words *words,
+			const struct span_candidate *c)
 {
 	return c->code &&
-	       pclntab_begins_at(gobinary_get_pclntab(target->binary->go), c->code - target->bias);
+	       pclntab_begins_at(gobinary_get_pclntab(target->binary->go),
+				 c->code - target->bias) &&
+	       live_words_has_object(words, c->slot - 16);
 }
 
 /*
@@ -215,7 +221,7 @@ static const struct span_candidate *choose(const struct target *target,
 
 	live_words_begin(&words, target->binary->go, target->bias, stack);
 	for (size_t i = 0; c && i < sample->candidate_count; i++) {
-		bool used = live_words_has(&words, c[i].slot) || is_deferred(target, &c[i]);
+		bool used = live_words_has(&words, c[i].slot) || is_deferred(target, &words, &c[i]);
 
 		if (!used || !is_plausible(&c[i], sample))
 			continue;

@@ -97,5 +97,10 @@ int pclntab_get_sp_delta(struct pclntab *t, uint64_t address, int32_t *delta);
  */
 enum pointer_slot pclntab_get_pointer_slot(struct pclntab *t, uint64_t pc, bool is_return,
 					   int64_t below_cfa);
+/*
+ * Whether a local variable that pointers may lead to (a stack object, as the garbage collector has
+ * it) begins so many bytes below. Where in the function the frame is does not matter. Go 1.18.
+ */
+bool pclntab_has_stack_object(struct pclntab *t, uint64_t pc, bool is_return, int64_t below_cfa);
 
 #endif

@@ -11,8 +11,10 @@
 #define PCDATA_STACK_MAP_INDEX 1
 #define FUNCDATA_ARGUMENT_MAPS 0
 #define FUNCDATA_LOCAL_MAPS    1
+#define FUNCDATA_STACK_OBJECTS 2
 #define ENTRY_MAP	       0
 #define WORD_BYTES	       8
+#define STACK_OBJECTS_MAX      1024 /* of a function that are looked through */
 
 /* A frame at one place of its function; sizes in bytes. */
 struct frame {
@@ -23,6 +25,14 @@ struct frame {
 	int64_t smallest;  /* variables are looked for only in frames with more than this */
 	int64_t arguments; /* from the canonical address up to the first argument */
 	int32_t map;	   /* index of the bitmap, < 0 none */
+};
+
+/* runtime.stackObjectRecord of Go 1.17 and newer; a count of 8 bytes stands before the first. */
+struct stack_object {
+	int32_t offset; /* from the end of the local variables; not negative: an argument */
+	int32_t size;
+	int32_t pointers_bytes;
+	uint32_t pointers_at;
 };
 
 /* One runtime.stackmap: its bitmaps start 8 bytes behind its address. */
@@ -152,4 +162,26 @@ enum pointer_slot pclntab_get_pointer_slot(struct pclntab *t, uint64_t pc, bool 
 		return below_cfa < INT32_MIN ? POINTER_SLOT_UNKNOWN
 					     : find_argument(t, &f, -below_cfa);
 	return find_local(t, &f, below_cfa);
+}
+
+bool pclntab_has_stack_object(struct pclntab *t, uint64_t pc, bool is_return, int64_t below_cfa)
+{
+	uint64_t granted = pclntab_grant_budget(t), address, count;
+	struct stack_object object;
+	struct frame f;
+	int err = find_frame(t, pc - is_return, is_return, &f);
+
+	pclntab_settle_budget(t, granted);
+	if (err || t->header.format < PCLNTAB_GO_1_18 ||
+	    pclntab_read_funcdata(t, f.handle, &f.raw, FUNCDATA_STACK_OBJECTS, &address) ||
+	    elf_image_read(t->image, address, &count, sizeof(count)))
+		return false;
+	address += sizeof(count);
+	for (uint64_t i = 0; i < count && i < STACK_OBJECTS_MAX; i++, address += sizeof(object)) {
+		if (elf_image_read(t->image, address, &object, sizeof(object)))
+			return false;
+		if (object.offset < 0 && f.locals - object.offset == below_cfa)
+			return true;
+	}
+	return false;
 }

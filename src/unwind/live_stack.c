@@ -35,19 +35,20 @@ static bool measure(struct pclntab *table, uint64_t bias, const struct still_sta
 static void take_frame(struct pclntab *table, uint64_t pc, const struct still_stack *stack,
 		       const struct frame *frame, const struct live_stack_query *query)
 {
-	uint64_t end = frame->limit + 8 * ARGUMENTS_MAX, word;
+	uint64_t end = frame->limit + 8 * ARGUMENTS_MAX;
+	struct live_word w = {.address = frame->start, .pc = pc, .limit = frame->limit};
 
-	for (uint64_t at = frame->start; at < end && stack_words_get(&stack->words, at, &word);
-	     at += 8) {
+	for (; w.address < end && stack_words_get(&stack->words, w.address, &w.word);
+	     w.address += 8) {
 		enum pointer_slot slot;
 
-		if (!query->is_wanted(query->context, word))
+		if (!query->is_wanted(query->context, w.word))
 			continue;
-		slot = pclntab_get_pointer_slot(table, pc, true, (int64_t)(frame->limit - at));
-		if (slot == POINTER_SLOT_UNKNOWN && at >= frame->limit)
+		slot = pclntab_get_pointer_slot(table, pc, true, (int64_t)(w.limit - w.address));
+		if (slot == POINTER_SLOT_UNKNOWN && w.address >= w.limit)
 			break;
-		query->take(query->context, at, word,
-			    slot == POINTER_SLOT_LIVE && !frame->interrupted);
+		w.used = slot == POINTER_SLOT_LIVE && !frame->interrupted;
+		query->take(query->context, &w);
 	}
 }
 

@@ -17,12 +17,19 @@ struct still_stack {
 	struct stack_words words;
 };
 
+/* One of its words. */
+struct live_word {
+	uint64_t address, word;
+	bool used;	/* a live pointer */
+	uint64_t pc;	/* of the frame it lies in, in the file; a return address */
+	uint64_t limit; /* SP of that frame's caller */
+};
+
 /* What is asked for, and who takes it. */
 struct live_stack_query {
 	void *context;
 	bool (*is_wanted)(void *context, uint64_t word); /* cheap: asked of every word */
-	/* wanted; `used`: a live pointer */
-	void (*take)(void *context, uint64_t address, uint64_t word, bool used);
+	void (*take)(void *context, const struct live_word *word);
 };
 
 /*

@@ -68,3 +68,10 @@ bool live_words_has(struct live_words *l, uint64_t address)
 	}
 	return false;
 }
+
+bool live_words_has_object(const struct live_words *l, uint64_t address)
+{
+	return !l->lost && address >= l->start && address < l->limit &&
+	       pclntab_has_stack_object(gobinary_get_pclntab(l->binary), l->pc - l->bias, !l->exact,
+					(int64_t)(l->limit - address));
+}

@@ -30,5 +30,10 @@ void live_words_begin(struct live_words *l, struct gobinary *binary, uint64_t bi
  * use. False also where nothing is known of it.
  */
 bool live_words_has(struct live_words *l, uint64_t address);
+/*
+ * Whether a variable that pointers may lead to begins at this address, in the frame of the word
+ * last asked for.
+ */
+bool live_words_has_object(const struct live_words *l, uint64_t address);
 
 #endif

@@ -82,11 +82,11 @@ static bool is_wanted(void *context, uint64_t word)
 	return word & 1;
 }
 
-static void take(void *context, uint64_t address, uint64_t word, bool used)
+static void take(void *context, const struct live_word *word)
 {
 	struct words *w = context;
 
-	if (!(word & 1) || ++w->told > w->count + FRAMES * ARGUMENTS)
+	if (!(word->word & 1) || ++w->told > w->count + FRAMES * ARGUMENTS)
 		abort();
 }
 
@@ -104,7 +104,9 @@ static void look_at_words(const struct sample_record *sample, const struct unwou
 		return;
 	live_words_begin(&live, binary, 0, out);
 	for (size_t i = 0; i < count; i++)
-		if (live_words_has(&live, sample->sp + 8 * i) && live.lost)
+		if ((live_words_has(&live, sample->sp + 8 * i) ||
+		     live_words_has_object(&live, sample->sp + 8 * i)) &&
+		    live.lost)
 			abort();
 }
 

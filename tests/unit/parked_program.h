@@ -22,7 +22,7 @@
 
 #define PARKED_CROWD	  600
 #define PARKED_GONE	  40
-#define PARKED_LINES	  (4 + PARKED_CROWD + PARKED_GONE + 1) /* and main */
+#define PARKED_LINES	  (5 + PARKED_CROWD + PARKED_GONE + 1) /* and main */
 #define PARKED_SPINNING	  (2 + 1)
 #define PARKED_PATIENCE_S 30
 

@@ -26,6 +26,7 @@ static const struct parked_case {
 	{"keeps", true, true},
 	{"gives", true, true},
 	{"drops", false, true},
+	{"lends", false, true},
 	{"counts", false, true},
 };
 

@@ -13,7 +13,7 @@
 #include "capture_fixture.h"
 #include "parked_program.h"
 
-#define GOROUTINES 13
+#define GOROUTINES 14
 #define SPANS	   16 /* kept of one goroutine */
 #define GENERATION 5
 #define SECOND_NS  1000000000ull

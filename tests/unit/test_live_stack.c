@@ -44,15 +44,15 @@ static bool is_wanted(void *context, uint64_t word)
 	return word == f->stack.line->inner || word == f->stack.line->outer;
 }
 
-static void take(void *context, uint64_t address, uint64_t word, bool used)
+static void take(void *context, const struct live_word *w)
 {
 	struct fixture *f = context;
 
 	assert_true(f->taken_count < TAKEN_MAX && f->unused_count < TAKEN_MAX);
-	if (used)
-		f->taken[f->taken_count++] = word;
+	if (w->used)
+		f->taken[f->taken_count++] = w->word;
 	else
-		f->unused[f->unused_count++] = word;
+		f->unused[f->unused_count++] = w->word;
 }
 
 static void look(struct fixture *f, uint64_t pc, uint64_t sp, const uint64_t *words, size_t count)

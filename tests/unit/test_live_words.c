@@ -119,7 +119,7 @@ static void test_where_it_stands(void **state)
 static void test_where_it_goes_on(void **state)
 {
 	static const char *const functions[] = {"main.keeps", "main.takes", "main.drops",
-						"main.counts"};
+						"main.lends", "main.counts"};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < PARKED_CASES; i++) {

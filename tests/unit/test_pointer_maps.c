@@ -28,7 +28,8 @@ struct plan {
 	bool pie, arm64;
 	int32_t frame_bytes, args_bytes, map_count, local_bits;
 	bool no_maps;
-	size_t steps; /* pairs of them that lead nowhere in the table of map indexes */
+	uint64_t objects; /* of those that the table is said to have */
+	size_t steps;	  /* pairs of them that lead nowhere in the table of map indexes */
 };
 
 struct fixture {
@@ -53,6 +54,7 @@ static struct plan plan_of(enum go_table_version version, bool pie, bool arm64)
 		.args_bytes = ARGS_BYTES,
 		.map_count = MAPS,
 		.local_bits = LOCAL_BITS,
+		.objects = 3,
 	};
 }
 
@@ -67,6 +69,23 @@ static uint64_t add_maps(struct fixture *x, int32_t count, int32_t bits, const u
 	add_u32(x->b, (uint32_t)bits);
 	for (size_t i = 0; i < MAPS; i++)
 		buffer_add(x->b, &maps[i], bits > 8 ? 2 : 1);
+	return address;
+}
+
+/* An argument, then two variables, 48 and 24 bytes below where variables end. */
+static uint64_t add_stack_objects(struct fixture *x)
+{
+	static const int32_t offsets[] = {24, -48, -24};
+	uint64_t address;
+
+	add_align(x->b, 8);
+	address = x->contents + x->b->size;
+	add_u64(x->b, x->plan.objects);
+	for (size_t i = 0; i < 3; i++) {
+		add_u32(x->b, (uint32_t)offsets[i]);
+		add_u32(x->b, 24);
+		add_u64(x->b, 24);
+	}
 	return address;
 }
 
@@ -133,6 +152,7 @@ static void add_liveness(struct fixture *x)
 	put_funcdata(x, funcdata, add_maps(x, x->plan.map_count, 4, arguments));
 	put_funcdata(x, funcdata + (wide ? 8 : 4),
 		     add_maps(x, x->plan.map_count, x->plan.local_bits, locals));
+	put_funcdata(x, funcdata + 2 * (wide ? 8 : 4), add_stack_objects(x));
 }
 
 /* Composes the file into `image_bytes`. */
@@ -316,6 +336,45 @@ static void knows_the_smallest_frames(void **state)
 	close_table(&x);
 }
 
+/* How far below the caller's SP they begin, summed. */
+static int64_t sum_of_objects(struct fixture *x, uint64_t offset)
+{
+	int64_t sum = 0;
+
+	for (int64_t below = -64; below < 128; below++)
+		if (pclntab_has_stack_object(x->pclntab, x->text + offset, true, below))
+			sum += below;
+	return sum;
+}
+
+static void finds_stack_objects(void **state)
+{
+	for (int arm64 = 0; arm64 < 2; arm64++)
+		for (int v = GO_TABLE_1_18; v <= GO_TABLE_1_20; v++) {
+			struct plan plan = plan_of((enum go_table_version)v, false, arm64);
+			int64_t end = arm64 ? 8 : 16;
+			struct fixture x;
+
+			open_table(&x, &plan);
+			assert_int_equal(sum_of_objects(&x, FIRST_PC), 2 * end + 24 + 48);
+			assert_int_equal(sum_of_objects(&x, ENTRY_PC), 2 * end + 24 + 48);
+			assert_int_equal(sum_of_objects(&x, 0x120), 0); /* another function */
+			assert_int_equal(sum_of_objects(&x, 0x200), 0);
+			close_table(&x);
+			plan.objects = 2;
+			open_table(&x, &plan);
+			assert_int_equal(sum_of_objects(&x, FIRST_PC), end + 48);
+			close_table(&x);
+			plan.objects = UINT64_MAX; /* as far as there is anything to read */
+			open_table(&x, &plan);
+			assert_true(pclntab_has_stack_object(x.pclntab, x.text + FIRST_PC, true,
+							     end + 24));
+			assert_false(pclntab_has_stack_object(x.pclntab, x.text + FIRST_PC, true,
+							      INT64_MIN));
+			close_table(&x);
+		}
+}
+
 /* A table of map indexes that spends its bytes without coming anywhere. */
 static void bounds_the_look_ups_of_a_stack(void **state)
 {
@@ -376,6 +435,7 @@ int main(void)
 		cmocka_unit_test(says_when_it_does_not_know),
 		cmocka_unit_test(distrusts_sizes),
 		cmocka_unit_test(knows_the_smallest_frames),
+		cmocka_unit_test(finds_stack_objects),
 		cmocka_unit_test(bounds_the_look_ups_of_a_stack),
 		cmocka_unit_test(survives_spoilt_tables),
 	};

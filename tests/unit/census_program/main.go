@@ -202,11 +202,50 @@ func grow(span trace.Span) {
 	fmt.Println(large[len(ever)])
 }
 
+// recycled has no span; its stack is one that others have left deferred calls on.
+func recycled() {
+	_, span := trace.Start(context.Background(), "recycled")
+	leave(span, deep)
+	park(deep)
+}
+
+//go:noinline
+func leave(span trace.Span, depth int) {
+	call(depth, func() { span.End() })
+	if depth > 0 {
+		leave(span, depth-1)
+	}
+}
+
+//go:noinline
+func call(depth int, f func()) {
+	if depth < 0 {
+		f()
+	}
+}
+
+//go:noinline
+func park(depth int) {
+	var room [8]uint64
+	if depth == 0 {
+		tell("recycled")
+		<-ever
+		for i := range room {
+			room[i] = uint64(len(ever) + i)
+		}
+	} else {
+		park(depth - 1)
+	}
+	if room[0] > 0 {
+		fmt.Println(room)
+	}
+}
+
 func main() {
 	ever = make(chan struct{})
 	for _, f := range []func(){
 		none, one, nested, ended, wrapped, frames, unsampled, over, bare, many, strangers,
-		addressed, grown,
+		addressed, grown, recycled,
 	} {
 		go f()
 	}

@@ -85,6 +85,29 @@ func drops(name string, outer uintptr) {
 	<-ever
 }
 
+type lent struct {
+	others [2]uint64
+	t      *token
+}
+
+//go:noinline
+func lend(to *lent, t *token) {
+	to.t = t
+}
+
+// lends had its token in a variable that a pointer led to, and needs it no more.
+//
+//go:noinline
+func lends(name string, outer uintptr) {
+	t := newToken()
+	var l lent
+	lend(&l, t)
+	use(l.t)
+	tell(name, goid(), hex(number(t), outer))
+	use(l.t)
+	<-ever
+}
+
 // counts has the address, which is but a number.
 //
 //go:noinline
@@ -132,7 +155,7 @@ func around(name string, inner func(string, uintptr)) {
 func park() {
 	ever = make(chan struct{})
 	inner := map[string]func(string, uintptr){
-		"keeps": keeps, "drops": drops, "counts": counts, "gives": gives,
+		"keeps": keeps, "drops": drops, "lends": lends, "counts": counts, "gives": gives,
 	}
 	for name, f := range inner {
 		go around(name, f)
