@@ -33,7 +33,7 @@
 #define STOP_GRACE_NS	 5000000000ull /* for a COMMAND that was told to stop */
 #define SAME_SIGNAL_NS	 500000000ull  /* timeout(1) sends two at once: they count as one */
 #define FIRST_WINDOW_NS	 300000000ull  /* at least: something is to be seen within a second */
-#define RECORDS_LAST_MAX 64	       /* rounds of reading what is left at the end */
+#define RECORDS_LAST_MAX 256	       /* rounds of reading what is left at the end */
 
 struct loop {
 	struct session *s;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "capture/calibrate.h"
 #include "capture/clocks.h"
 #include "capture/context_map.h"
@@ -18,11 +19,18 @@
 #include "capture/probes.h"
 #include "capture/registers.h"
 
-#define RECORDS_PER_POLL 4096 /* a poll round ends, however fast records come */
+#define POLL_NS 100000000ull /* a poll round ends, however fast records come */
 
 static int ignore_messages(enum libbpf_print_level level, const char *format, va_list arguments)
 {
 	return 0; /* errors are told in our own words */
+}
+
+/* Called after each record; -EAGAIN ends the round. */
+static int round_goes_on(struct capture *c)
+{
+	c->polled++;
+	return clock_monotonic_ns() < c->poll_end_ns ? 0 : -EAGAIN;
 }
 
 static void on_process_record(const struct capture_handler *handler,
@@ -52,7 +60,7 @@ static int on_record(void *context, void *data, size_t size)
 		on_process_record(&c->handler, data);
 	else if (size >= sizeof(struct sample_record))
 		c->handler.on_sample(c->handler.context, data);
-	return ++c->polled >= RECORDS_PER_POLL ? -EAGAIN : 0;
+	return round_goes_on(c);
 }
 
 static int on_ended_span(void *context, void *data, size_t size)
@@ -62,7 +70,7 @@ static int on_ended_span(void *context, void *data, size_t size)
 
 	if (size >= sizeof(struct span_record) && header->type == RECORD_ENDED_SPAN)
 		c->handler.on_ended_span(c->handler.context, data);
-	return ++c->polled >= RECORDS_PER_POLL ? -EAGAIN : 0;
+	return round_goes_on(c);
 }
 
 static int load(struct capture *c, char *why, size_t why_size)
@@ -252,6 +260,7 @@ int capture_poll(struct capture *c)
 	int read;
 
 	c->polled = 0;
+	c->poll_end_ns = clock_monotonic_ns() + POLL_NS;
 	read = ring_buffer__consume(c->ring);
 	return read == -EAGAIN || read >= 0 ? (int)c->polled : read;
 }

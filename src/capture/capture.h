@@ -144,7 +144,7 @@ int capture_attach(struct capture *c, enum capture_probe_kind kind, pid_t pid, c
 void capture_detach(struct capture *c, int probe);
 
 int capture_get_fd(const struct capture *c); /* epoll-able: readable when records wait */
-int capture_poll(struct capture *c);	     /* hands over all waiting records, bounded per call */
+int capture_poll(struct capture *c); /* hands over waiting records, all or those of 100 ms */
 /* Deletes the goroutines of forgotten process images; returns at once when none was forgotten. */
 void capture_sweep(struct capture *c);
 /* Summed over CPUs. */

@@ -19,6 +19,7 @@ struct capture {
 	struct probes *probes;
 	struct calibration *calibration; /* NULL: not begun */
 	unsigned polled;		 /* records in this round */
+	uint64_t poll_end_ns;		 /* of CLOCK_MONOTONIC */
 };
 
 #endif

@@ -82,6 +82,51 @@ static void test_full_ring(void **state)
 	free(f);
 }
 
+static void dawdle(void *context, const struct sample_record *record)
+{
+	size_t *seen = context;
+
+	nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL);
+	++*seen;
+}
+
+static void ignore_process(void *context, const struct process_record *record)
+{
+}
+
+static void ignore_span(void *context, const struct span_record *record)
+{
+}
+
+/* A round ends although there is more: its reader has other things to do. */
+static void test_slow_reader(void **state)
+{
+	struct target_process target = {.generation = 5};
+	struct capture_config config = usual_config();
+	struct capture *capture;
+	size_t seen = 0;
+	char why[512];
+	pid_t pid;
+
+	assert_int_equal(
+		capture_open(&config,
+			     &(struct capture_handler){&seen, dawdle, ignore_process,
+						       ignore_process, ignore_process, ignore_span},
+			     &capture, why, sizeof(why)),
+		0);
+	assert_int_equal(capture_start(capture, why, sizeof(why)), 0);
+	pid = start_spinning();
+	assert_int_equal(capture_set_process(capture, pid, &target), 0);
+	nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+	end(pid);
+	capture_stop(capture);
+	assert_true(capture_poll(capture) > 0);
+	assert_in_range(seen, 1, 2);
+	assert_true(capture_poll(capture) > 0);
+	assert_in_range(seen, 2, 4);
+	capture_close(capture);
+}
+
 static void test_every_process(void **state)
 {
 	struct capture_config config = usual_config();
@@ -321,9 +366,13 @@ static void test_missing_capabilities(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full_ring),     cmocka_unit_test(test_every_process),
-		cmocka_unit_test(test_nothing_stays), cmocka_unit_test(test_probes),
-		cmocka_unit_test(test_refused),	      cmocka_unit_test(test_missing_capabilities),
+		cmocka_unit_test(test_full_ring),
+		cmocka_unit_test(test_slow_reader),
+		cmocka_unit_test(test_every_process),
+		cmocka_unit_test(test_nothing_stays),
+		cmocka_unit_test(test_probes),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_missing_capabilities),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
