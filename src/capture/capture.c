@@ -139,7 +139,12 @@ int capture_open(const struct capture_config *config, const struct capture_handl
 		preflight_explain(error, "cannot attach to process tracepoints", why, why_size);
 		goto out;
 	}
-	error = registers_measure(c->bpf->progs.measure_registers);
+	error = probes_open(&c->probes);
+	if (error) {
+		preflight_explain(error, "probes", why, why_size);
+		goto out;
+	}
+	error = registers_measure(c->probes, c->bpf->progs.measure_registers);
 	if (error) {
 		preflight_explain(error, "cannot attach a uprobe", why, why_size);
 		goto out;
@@ -154,11 +159,6 @@ int capture_open(const struct capture_config *config, const struct capture_handl
 	error = goroutine_store_open(bpf_map__fd(c->bpf->maps.goroutines), &c->store);
 	if (error) {
 		preflight_explain(error, "goroutine store", why, why_size);
-		goto out;
-	}
-	error = probes_open(&c->probes);
-	if (error) {
-		preflight_explain(error, "probes", why, why_size);
 		goto out;
 	}
 	error = open_rings(c);

@@ -2,11 +2,11 @@
 /* One uprobe on a function of this program, whose context is the task's saved registers. */
 #include "capture/registers.h"
 
-#include <bpf/libbpf.h>
-#include <errno.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "capture/own_text.h"
+#include "capture/probes.h"
 
 /* The probe needs an address that is really called. */
 static __attribute__((noinline)) int probed_function(volatile int *calls)
@@ -14,21 +14,18 @@ static __attribute__((noinline)) int probed_function(volatile int *calls)
 	return ++*calls;
 }
 
-int registers_measure(const struct bpf_program *program)
+int registers_measure(struct probes *probes, const struct bpf_program *program)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, options);
 	int (*volatile call)(volatile int *calls) = probed_function; /* not a copy of it */
 	volatile int calls = 0;
-	struct bpf_link *link;
 	uint64_t offset = 0;
-	int error = own_text_offset(probed_function, &offset);
+	int probe = -1, error = own_text_offset(probed_function, &offset);
 
+	if (!error)
+		error = probes_attach(probes, program, getpid(), "/proc/self/exe", offset, &probe);
 	if (error)
 		return error;
-	link = bpf_program__attach_uprobe_opts(program, 0, "/proc/self/exe", offset, &options);
-	if (!link)
-		return -errno;
 	call(&calls);
-	bpf_link__destroy(link);
+	probes_detach(probes, probe);
 	return 0;
 }

@@ -4,11 +4,12 @@
 #define CAPTURE_REGISTERS_H
 
 struct bpf_program;
+struct probes;
 
 /*
  * Fires `program` once on a function of our own: what it stores is the distance between
  * task_struct.stack and the saved registers. The probe is gone on return.
  */
-int registers_measure(const struct bpf_program *program);
+int registers_measure(struct probes *probes, const struct bpf_program *program);
 
 #endif
