@@ -23,11 +23,8 @@ static const struct parked_case {
 	const char *name;
 	bool inner, outer;
 } parked_cases[] = {
-	{"keeps", true, true},
-	{"gives", true, true},
-	{"drops", false, true},
-	{"lends", false, true},
-	{"counts", false, true},
+	{"keeps", true, true},	{"gives", true, true},	 {"drops", false, true},
+	{"lends", false, true}, {"counts", false, true},
 };
 
 #define PARKED_CASES (sizeof(parked_cases) / sizeof(*parked_cases))
