@@ -237,6 +237,11 @@ void pipeline_add_wait(struct pipeline *p, struct target *target,
 	profile_add_wait(p->window, &input, wait_state_kind(record->state), record->duration_ns);
 }
 
+void pipeline_set_look_interval(struct pipeline *p, uint64_t ns)
+{
+	profile_set_look_interval(p->window, ns);
+}
+
 /*
  * Whether the name read of a span that ended so long ago is one. What does not lie in the heap, as
  * the span does, is a constant of the program.

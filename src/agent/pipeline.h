@@ -53,6 +53,8 @@ void pipeline_add(struct pipeline *p, struct target *target, const struct sample
 /* What a goroutine did that was not on a CPU. */
 void pipeline_add_wait(struct pipeline *p, struct target *target,
 		       const struct waiting_record *record);
+/* How far apart the looks are that such records come from. */
+void pipeline_set_look_interval(struct pipeline *p, uint64_t ns);
 /* A span of such a target that has ended: as the kernel side tells it, or read from its memory. */
 void pipeline_add_ended(struct pipeline *p, struct target *target,
 			const struct span_record *record);

@@ -130,6 +130,16 @@ void waits_begin(struct waits *w, struct targets *targets, struct pipeline *pipe
 	w->pipeline = pipeline;
 }
 
+static void tell_interval(struct waits *w)
+{
+	struct waiting_stats stats;
+
+	waiting_get_stats(w->waiting, &stats);
+	if (w->pipeline && stats.frequency_hz > 0)
+		pipeline_set_look_interval(w->pipeline,
+					   (uint64_t)(1e9 * stats.share / stats.frequency_hz));
+}
+
 static void hand_over(struct waits *w)
 {
 	for (struct waiting_record *r = waiting_take(w->waiting), *next; r; r = next) {
@@ -142,6 +152,7 @@ static void hand_over(struct waits *w)
 			pipeline_add_wait(w->pipeline, target, r);
 		free(r);
 	}
+	tell_interval(w);
 }
 
 void waits_finish(struct waits *w)

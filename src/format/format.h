@@ -11,7 +11,9 @@ struct buffer;
 struct profile;
 
 struct format_otlp_options {
-	bool span_names; /* sample attribute span.name: files only, never the wire by default */
+	/* Sample attributes span.name, its times, parent and outcome; the period of off-CPU time.
+	 * Files only, never the wire by default. */
+	bool span_names;
 	const char *agent_version;
 };
 

@@ -86,7 +86,10 @@ static void add_sample_attributes(struct encoder *e, const struct otlp_sample *f
 {
 	const struct span *span = spans_get(profile_get_spans(e->profile), from->span);
 
-	m->attribute_indices = arena_take_array(e->arena, 3, sizeof(*m->attribute_indices));
+	const int32_t *times = otlp_dictionary_span_times(e->dictionary, from->span);
+
+	m->attribute_indices =
+		arena_take_array(e->arena, 3 + OTLP_SPAN_TIMES_MAX, sizeof(*m->attribute_indices));
 	if (!m->attribute_indices)
 		return;
 	if (span && span->name)
@@ -95,6 +98,8 @@ static void add_sample_attributes(struct encoder *e, const struct otlp_sample *f
 	if (span && !span->sampled)
 		m->attribute_indices[m->n_attribute_indices++] =
 			otlp_dictionary_unsampled(e->dictionary);
+	while (*times)
+		m->attribute_indices[m->n_attribute_indices++] = *times++;
 	if (from->truncated)
 		m->attribute_indices[m->n_attribute_indices++] =
 			otlp_dictionary_truncated(e->dictionary);
@@ -131,12 +136,16 @@ static Otlp__ValueType *new_type(struct encoder *e, enum otlp_word type, enum ot
 
 /*
  * samples/count with a period of cpu/nanoseconds: backends multiply the two into CPU time. What is
- * on no CPU is time itself, and has no period.
+ * on no CPU is time itself; only files say how often it was looked for.
  */
 static void set_types(struct encoder *e, Otlp__Profile *m, bool off_cpu)
 {
 	if (off_cpu) {
 		m->sample_type = new_type(e, OTLP_OFF_CPU, OTLP_NANOSECONDS);
+		if (e->options->span_names && e->view.look_interval_ns) {
+			m->period_type = new_type(e, OTLP_OFF_CPU, OTLP_NANOSECONDS);
+			m->period = (int64_t)e->view.look_interval_ns;
+		}
 		return;
 	}
 	m->sample_type = new_type(e, OTLP_SAMPLES, OTLP_COUNT);
@@ -269,6 +278,7 @@ static int encode(const struct profile *p, const struct format_otlp_options *opt
 		otlp__request__pack_to_buffer(&request, &pack.base);
 	if (!err && out->failed)
 		err = -ENOMEM;
+	otlp_dictionary_close(e.dictionary);
 	arena_close(&arena);
 	return err;
 }

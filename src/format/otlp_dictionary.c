@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of one request: maps from the profile's handles to dictionary indices, filled on demand.
- */
+/* Tables of one request: from the profile's handles to indices in them, filled on demand. */
 #include "format/otlp_dictionary.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/handle_index.h"
 #include "base/string_table.h"
 #include "spans/spans.h"
 
@@ -19,6 +20,11 @@ const char *const otlp_words[OTLP_WORDS] = {
 	[OTLP_BUILD_ID_GNU] = "process.executable.build_id.gnu",
 	[OTLP_SPAN_NAME] = "span.name",
 	[OTLP_SPAN_SAMPLED] = "span.sampled",
+	[OTLP_SPAN_START] = "span.start_time_unix_nano",
+	[OTLP_SPAN_DURATION] = "span.duration_nano",
+	[OTLP_SPAN_SEEN_OPEN] = "span.seen_open_time_unix_nano",
+	[OTLP_SPAN_PARENT] = "span.parent_span_id",
+	[OTLP_SPAN_STATUS] = "span.status_code",
 	[OTLP_STACK_TRUNCATED] = "stack.truncated",
 };
 
@@ -37,6 +43,9 @@ struct otlp_dictionary {
 	struct pointer_list mappings, locations, functions, links, texts, attributes, stacks;
 	/* By handle in the profile. */
 	int32_t *mapping_at, *location_at, *function_at, *link_at, *stack_at;
+	/* By handle of a span: its attributes of times, up to a 0. */
+	int32_t (*span_times_at)[OTLP_SPAN_TIMES_MAX + 1];
+	struct handle_index span_attributes; /* those by their values */
 	/* By string id: the text itself and attributes with it as value. */
 	int32_t *text_at, *build_id_go_at, *build_id_gnu_at, *span_name_at;
 	int32_t word_at[OTLP_WORDS], frame_type_at[FRAME_STATE + 1], unsampled_at, truncated_at;
@@ -72,6 +81,8 @@ struct otlp_dictionary *otlp_dictionary_new(struct arena *arena, const struct pr
 	d->function_at = arena_take_array(arena, d->view.function_count, sizeof(int32_t));
 	d->stack_at = arena_take_array(arena, d->view.stack_count, sizeof(int32_t));
 	d->link_at = arena_take_array(arena, (size_t)spans_count(d->spans) + 1, sizeof(int32_t));
+	d->span_times_at = arena_take_array(arena, (size_t)spans_count(d->spans) + 1,
+					    sizeof(*d->span_times_at));
 	d->text_at = arena_take_array(arena, texts, sizeof(int32_t));
 	d->build_id_go_at = arena_take_array(arena, texts, sizeof(int32_t));
 	d->build_id_gnu_at = arena_take_array(arena, texts, sizeof(int32_t));
@@ -154,6 +165,79 @@ int32_t otlp_dictionary_span_name(struct otlp_dictionary *d, uint32_t name)
 {
 	return text_attribute(d, OTLP_SPAN_NAME, string_table_get(d->strings, name),
 			      &d->span_name_at[name]);
+}
+
+static bool same_attribute(const void *owner, uint32_t index, const void *key)
+{
+	const struct otlp_dictionary *d = owner;
+	const Otlp__Attribute *a = d->attributes.items[index], *b = key;
+
+	if (a->key_strindex != b->key_strindex)
+		return false;
+	return b->value->value_case == OTLP__ANY_VALUE__VALUE_INT_VALUE
+		       ? a->value->int_value == b->value->int_value
+		       : !strcmp(a->value->string_value, b->value->string_value);
+}
+
+/* Spans may have the same parent, or outcome. All attributes of a key have values of one type. */
+static int32_t intern_attribute(struct otlp_dictionary *d, Otlp__Attribute *m, uint64_t hash)
+{
+	uint32_t at = handle_index_find(&d->span_attributes, hash, same_attribute, d, m);
+
+	if (at)
+		return (int32_t)at;
+	at = (uint32_t)add(d, &d->attributes, m);
+	if (at && handle_index_add(&d->span_attributes, hash, at))
+		d->arena->failed = true;
+	return (int32_t)at;
+}
+
+static int32_t number_attribute(struct otlp_dictionary *d, enum otlp_word key, uint64_t value)
+{
+	Otlp__Attribute *m = new_attribute(d, key);
+
+	if (!m)
+		return 0;
+	m->value->value_case = OTLP__ANY_VALUE__VALUE_INT_VALUE;
+	m->value->int_value = value < INT64_MAX ? (int64_t)value : INT64_MAX;
+	return intern_attribute(d, m, handle_hash(&value, sizeof(value)));
+}
+
+static int32_t parent_attribute(struct otlp_dictionary *d, const uint8_t id[8])
+{
+	Otlp__Attribute *m = new_attribute(d, OTLP_SPAN_PARENT);
+	char *hex = arena_take(d->arena, 17);
+
+	if (!m || !hex)
+		return 0;
+	for (int i = 0; i < 8; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	m->value->value_case = OTLP__ANY_VALUE__VALUE_STRING_VALUE;
+	m->value->string_value = hex;
+	return intern_attribute(d, m, handle_hash(id, 8));
+}
+
+static void add_span_times(struct otlp_dictionary *d, const struct span *span, int32_t *to)
+{
+	static const uint8_t no_parent[8];
+
+	*to++ = number_attribute(d, OTLP_SPAN_START, span->start_wall_ns);
+	*to++ = span->ended ? number_attribute(d, OTLP_SPAN_DURATION, span->duration_ns)
+			    : number_attribute(d, OTLP_SPAN_SEEN_OPEN, span->open_wall_ns);
+	if (memcmp(span->parent_id, no_parent, sizeof(no_parent)))
+		*to++ = parent_attribute(d, span->parent_id);
+	if (span->status)
+		*to++ = number_attribute(d, OTLP_SPAN_STATUS, span->status);
+}
+
+const int32_t *otlp_dictionary_span_times(struct otlp_dictionary *d, uint32_t handle)
+{
+	const struct span *span = spans_get(d->spans, handle);
+	int32_t *at = d->span_times_at[span ? handle : 0];
+
+	if (span && !at[0] && (span->ended || span->open_wall_ns))
+		add_span_times(d, span, at);
+	return at;
 }
 
 int32_t otlp_dictionary_unsampled(struct otlp_dictionary *d)
@@ -307,4 +391,10 @@ Otlp__Dictionary *otlp_dictionary_finish(struct otlp_dictionary *d)
 	SET_TABLE(stack_table, d->stacks);
 #undef SET_TABLE
 	return m;
+}
+
+void otlp_dictionary_close(struct otlp_dictionary *d)
+{
+	if (d)
+		handle_index_close(&d->span_attributes);
 }

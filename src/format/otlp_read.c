@@ -9,6 +9,7 @@
 #include "base/string_table.h"
 #include "format/messages.h"
 #include "format/otlp_dictionary.h"
+#include "format/otlp_read_span.h"
 #include "format/otlp_tables.h"
 #include "profile/profile.h"
 #include "spans/spans.h"
@@ -117,28 +118,18 @@ static int read_count(const struct part *part, const Otlp__Sample *m, uint64_t *
 	return 0;
 }
 
-/* Links name no span; our own files add name and flag as attributes of the sample. */
 static int read_span(const struct part *part, const Otlp__Sample *m, struct sample_input *sample)
 {
-	struct otlp_tables *t = part->tables;
-	const Otlp__Link *link = t->dictionary->link_table[m->link_index];
-	const Otlp__AnyValue *sampled = otlp_tables_find(
-		t, m->attribute_indices, m->n_attribute_indices, otlp_words[OTLP_SPAN_SAMPLED]);
-	const char *name = otlp_tables_value_text(t, otlp_tables_find(t, m->attribute_indices,
-								      m->n_attribute_indices,
-								      otlp_words[OTLP_SPAN_NAME]));
-	uint64_t samples = part->off_cpu ? 0 : sample->count;
-	struct span span = {.resource = part->resource, .samples = samples, .sampled = true};
-	int err = otlp_tables_spend(t, name);
+	struct span span;
+	const char *name;
+	int err = otlp_read_span(part->tables, m, &span, &name);
 
 	if (err)
 		return err;
-	memcpy(span.trace_id, link->trace_id.data, sizeof(span.trace_id));
-	memcpy(span.span_id, link->span_id.data, sizeof(span.span_id));
-	if (__builtin_mul_overflow(samples, part->reader->period_ns, &span.value_ns))
+	span.resource = part->resource;
+	span.samples = part->off_cpu ? 0 : sample->count;
+	if (__builtin_mul_overflow(span.samples, part->reader->period_ns, &span.value_ns))
 		span.value_ns = UINT64_MAX;
-	if (sampled && sampled->value_case == OTLP__ANY_VALUE__VALUE_BOOL_VALUE)
-		span.sampled = sampled->bool_value;
 	sample->span = spans_absorb(profile_get_spans(part->reader->out), &span, name);
 	if (!sample->span)
 		sample->span = PROFILE_SPAN_LOST;
@@ -284,15 +275,25 @@ static int read_worth(struct part *part, const Otlp__Profile *m)
 	return 0;
 }
 
+/* Of CPU time or, when that is asked for, between looks at what is on no CPU. 0: it has none. */
+static uint64_t period_of(const struct otlp_tables *t, const Otlp__Profile *m, bool off_cpu)
+{
+	bool has = m->period > 0 && m->period <= VALUE_MAX && !check_type(t, m->sample_type) &&
+		   is_type(t, m->sample_type, OTLP_OFF_CPU, OTLP_NANOSECONDS) == off_cpu;
+
+	return has ? (uint64_t)m->period : 0;
+}
+
 /* Everything goes into one profile, whose period is that of the first that has one. */
-static int open_profile(struct otlp_reader *r, const Otlp__Profile *first)
+static int open_profile(struct otlp_reader *r, const struct otlp_tables *t,
+			const Otlp__Profile *first)
 {
 	struct profile_config config = config_of_file;
-	bool has_period = first->period > 0 && first->period <= VALUE_MAX;
+	uint64_t period_ns = period_of(t, first, false);
 
 	if (r->out)
 		return 0;
-	r->period_ns = has_period ? (uint64_t)first->period : r->period_hint_ns;
+	r->period_ns = period_ns ? period_ns : r->period_hint_ns;
 	r->carry_ns = r->period_ns / 2;
 	config.period_ns = r->period_ns;
 	return profile_open(&config, 0, &r->out);
@@ -300,12 +301,12 @@ static int open_profile(struct otlp_reader *r, const Otlp__Profile *first)
 
 static int read_profile(struct part *part, const Otlp__Resource *resource, const Otlp__Profile *m)
 {
-	uint64_t end_ns;
+	uint64_t end_ns, interval_ns;
 	int err = read_worth(part, m);
 
 	if (err || !part->worth_ns)
 		return err;
-	err = open_profile(part->reader, m);
+	err = open_profile(part->reader, part->tables, m);
 	/* Once for all profiles of the resource, of which there may be very many. */
 	if (!err && !part->has_resource)
 		err = read_resource(part, resource);
@@ -316,20 +317,24 @@ static int read_profile(struct part *part, const Otlp__Resource *resource, const
 	if (__builtin_add_overflow(m->time_unix_nano, m->duration_nano, &end_ns))
 		end_ns = m->time_unix_nano;
 	profile_cover(part->reader->out, m->time_unix_nano, end_ns);
+	interval_ns = period_of(part->tables, m, true);
+	if (interval_ns > part->reader->look_interval_ns) {
+		part->reader->look_interval_ns = interval_ns;
+		profile_set_look_interval(part->reader->out, interval_ns);
+	}
 	return 0;
 }
 
 /* The first period in the request, 1 when it has none. */
-static uint64_t find_period(const Otlp__Request *m)
+static uint64_t find_period(const struct otlp_tables *t, const Otlp__Request *m)
 {
 	for (size_t i = 0; i < m->n_resource_profiles; i++)
 		for (size_t j = 0; j < m->resource_profiles[i]->n_scope_profiles; j++) {
 			const Otlp__ScopeProfiles *s = m->resource_profiles[i]->scope_profiles[j];
 
 			for (size_t k = 0; k < s->n_profiles; k++)
-				if (s->profiles[k]->period > 0 &&
-				    s->profiles[k]->period <= VALUE_MAX)
-					return (uint64_t)s->profiles[k]->period;
+				if (period_of(t, s->profiles[k], false))
+					return period_of(t, s->profiles[k], false);
 		}
 	return 1;
 }
@@ -338,7 +343,7 @@ static int read_resources(struct otlp_reader *r, struct otlp_tables *t, const Ot
 {
 	int err = 0;
 
-	r->period_hint_ns = find_period(m);
+	r->period_hint_ns = find_period(t, m);
 	if (r->out)
 		profile_forget_locations(r->out); /* their ids are indices in one dictionary */
 	for (size_t i = 0; !err && i < m->n_resource_profiles; i++) {

@@ -246,6 +246,7 @@ void profile_get_view(const struct profile *p, struct profile_view *view)
 		.start_wall_ns = p->start_wall_ns,
 		.duration_ns =
 			p->end_wall_ns > p->start_wall_ns ? p->end_wall_ns - p->start_wall_ns : 0,
+		.look_interval_ns = p->look_interval_ns,
 		.mappings = (const void *)p->mappings.rows,
 		.functions = (const void *)p->functions.rows,
 		.lines = (const void *)p->lines.rows,

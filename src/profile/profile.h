@@ -76,6 +76,7 @@ struct profile_wait {
 /* Everything, lent until the next change. Counts include the zero value at index 0. */
 struct profile_view {
 	uint64_t period_ns, start_wall_ns, duration_ns;
+	uint64_t look_interval_ns; /* between looks at what waits; 0: unknown, or none */
 	const struct profile_mapping *mappings;
 	const struct profile_function *functions;
 	const struct profile_line *lines;
@@ -137,6 +138,8 @@ int profile_add_wait_to_stack(struct profile *p, const struct sample_input *samp
 			      enum profile_wait_kind kind, uint64_t ns);
 /* Counts time as dropped that the caller had no room for. */
 void profile_drop_wait(struct profile *p, uint64_t ns);
+/* How far apart the looks were that waits come from, on average. Of merged profiles the longest. */
+void profile_set_look_interval(struct profile *p, uint64_t ns);
 /* The field's word for it, "waiting", "runnable" …; and which one the leaf of a stack names. */
 const char *profile_wait_word(enum profile_wait_kind kind);
 enum profile_wait_kind profile_wait_kind_of(const char *state);

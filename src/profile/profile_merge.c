@@ -243,6 +243,8 @@ int profile_merge(struct profile *to, const struct profile *from)
 	profile_cover(to, from->start_wall_ns, from->end_wall_ns);
 	to->dropped += from->dropped;
 	to->waits_dropped_ns += from->waits_dropped_ns;
+	if (from->look_interval_ns > to->look_interval_ns)
+		to->look_interval_ns = from->look_interval_ns;
 	to->untagged += from->untagged;
 	to->unsampled += from->unsampled;
 	to->names_lost += from->names_lost + string_table_dropped(from->strings);

@@ -75,3 +75,8 @@ void profile_drop_wait(struct profile *p, uint64_t ns)
 {
 	p->waits_dropped_ns += ns;
 }
+
+void profile_set_look_interval(struct profile *p, uint64_t ns)
+{
+	p->look_interval_ns = ns;
+}

@@ -58,10 +58,13 @@ static int open_target(struct selection *s)
 		larger(config.samples_max, p->function_count / FUNCTIONS_PER_SAMPLE + 1);
 	config.samples_max = larger(config.samples_max, p->line_count / LINES_PER_SAMPLE + 1);
 	config.strings_bytes_max = string_bytes(&s->view);
-	config.spans_max = (size_t)spans_count(s->view.spans) + 1;
+	/* Half of the room is for spans with samples. */
+	config.spans_max = 2 * (size_t)spans_count(s->view.spans) + 2;
 	err = profile_open(&config, p->start_wall_ns, &s->to);
 	if (!err)
 		profile_set_end(s->to, p->start_wall_ns + p->duration_ns);
+	if (!err)
+		profile_set_look_interval(s->to, p->look_interval_ns);
 	return err;
 }
 

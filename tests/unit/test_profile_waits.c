@@ -16,7 +16,8 @@
 #include "report/select.h"
 #include "sample_profile.h"
 
-#define MS 1000000ull
+#define MS	 1000000ull
+#define LOOKS_NS (11 * MS)
 
 /* Of the shop's sample profile: the spans by their handles. */
 enum { HEAVY = 1, SLOW = 2, UNSAMPLED = 3 };
@@ -48,6 +49,7 @@ static struct profile *with_waits(void)
 {
 	struct profile *p = sample_profile();
 
+	profile_set_look_interval(p, LOOKS_NS);
 	add(p, "[chan receive]", HEAVY, PROFILE_WAIT_PARKED, 500 * MS);
 	add(p, "[chan receive]", HEAVY, PROFILE_WAIT_PARKED, 100 * MS);
 	add(p, "[runnable]", HEAVY, PROFILE_WAIT_RUNNABLE, 300 * MS);
@@ -96,6 +98,10 @@ static void added_and_merged(void **state)
 	assert_waits(p, 2);
 	/* Where there is no room, it is counted. */
 	assert_int_equal(profile_open(&small, SAMPLE_START_NS, &full), 0);
+	profile_set_look_interval(other, 2 * LOOKS_NS);
+	assert_int_equal(profile_merge(p, other), 0);
+	profile_get_view(p, &v);
+	assert_int_equal(v.look_interval_ns, 2 * LOOKS_NS);
 	assert_int_equal(profile_merge(full, other), 0);
 	profile_get_view(full, &v);
 	assert_true(v.waits_dropped_ns >= 337 * MS);
@@ -167,6 +173,7 @@ static void read_back_from_otlp(void **state)
 	assert_waits(again, 1);
 	profile_get_view(again, &v);
 	assert_int_equal(v.period_ns, SAMPLE_PERIOD_NS);
+	assert_int_equal(v.look_interval_ns, LOOKS_NS);
 	for (size_t i = 1; i < v.location_count; i++)
 		states += v.locations[i].kind == FRAME_STATE;
 	assert_int_equal(states, 4);
@@ -194,6 +201,7 @@ static void sent(void **state)
 	const struct format_otlp_options wire = {.agent_version = "0.1"};
 	struct profile *p = with_waits(), *again = NULL;
 	char why[128] = "";
+	struct profile_view v;
 	uint64_t samples = 0;
 	struct buffer out;
 
@@ -203,6 +211,8 @@ static void sent(void **state)
 	assert_int_equal(format_otlp(p, &wire, &out), 0);
 	assert_int_equal(format_otlp_read(out.data, out.size, &again, why, sizeof(why)), 0);
 	assert_int_equal(wait_ns(again, 0xb1, PROFILE_WAIT_PARKED), 600 * MS);
+	profile_get_view(again, &v);
+	assert_int_equal(v.look_interval_ns, 0); /* off-CPU time has no period there */
 	assert_int_equal(wait_ns(again, 0xb3, PROFILE_WAIT_NO_CPU), 0);
 	buffer_close(&out);
 	profile_close(again);

@@ -32,7 +32,7 @@ type figures struct {
 	Samples      int      `json:"samples"`
 	Values       int64    `json:"values"`        // sum over all samples
 	LinkedValues int64    `json:"linked_values"` // of those with a link
-	CPUNanos     int64    `json:"cpu_ns"`        // values × period
+	CPUNanos     int64    `json:"cpu_ns"`        // values × period, of CPU time
 	Links        int      `json:"links"`         // distinct
 	Stacks       int      `json:"stacks"`
 	Services     []string `json:"services"`

@@ -92,7 +92,9 @@ func (c *check) sample(where string, profile *profiles.Profile, sample *profiles
 		sum += value
 	}
 	c.Values += sum
-	c.CPUNanos += sum * profile.GetPeriod()
+	if c.string(profile.GetSampleType().GetUnitStrindex()) == "count" {
+		c.CPUNanos += sum * profile.GetPeriod()
+	}
 	if sample.GetLinkIndex() != 0 {
 		c.LinkedValues += sum
 	}
