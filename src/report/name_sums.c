@@ -84,7 +84,7 @@ static int by_name(const void *left, const void *right)
 	return a->span < b->span ? -1 : a->span > b->span;
 }
 
-static int by_samples(const void *left, const void *right)
+static int by_cpu(const void *left, const void *right)
 {
 	const struct name_sum *a = left, *b = right;
 
@@ -93,54 +93,113 @@ static int by_samples(const void *left, const void *right)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* `spans` are sorted by name; `blames` has room for all samples. */
-static size_t add_up(const struct report_view *v, const struct span_sum *spans,
-		     struct blame *blames, struct name_sum *sums)
+static int by_time(const void *left, const void *right)
 {
-	struct name_sum *sum;
-	size_t i, count = 0, used;
+	const struct name_sum *a = left, *b = right;
 
-	for (i = 0; i < v->sum_count;) {
-		sum = &sums[count++];
-		*sum = (struct name_sum){
-			.name = spans[i].name, .service = spans[i].service, .first = i};
-		used = 0;
-		for (; i < v->sum_count && spans[i].name == sum->name &&
-		       spans[i].service == sum->service;
-		     i++) {
-			sum->spans++;
-			sum->samples += spans[i].samples;
-			sum->max = spans[i].samples;
-			used += add_blames(v, &v->chosen[spans[i].first], spans[i].rows,
-					   blames + used);
-		}
-		sum->median = spans[sum->first + (sum->spans - 1) / 2].samples;
-		sum->hottest = most_blamed(blames, used);
+	if (a->seen_ns != b->seen_ns)
+		return a->seen_ns > b->seen_ns ? -1 : 1;
+	return by_cpu(left, right);
+}
+
+/* What the names are added up from, and room for what all spans of one are blamed on. */
+struct adding {
+	const struct report_view *view;
+	struct span_sum *spans; /* by name */
+	struct blame *blames;
+	struct wait_place *places;
+};
+
+static void add_span(const struct report_view *v, struct name_sum *sum, const struct span_sum *span)
+{
+	sum->looked_at |= v->looked_at[span->resource];
+	sum->spans++;
+	sum->on_cpu += span->samples > 0;
+	sum->samples += span->samples;
+	sum->max = span->samples;
+	sum->seen_ns += span->seen_ns;
+	for (int kind = 0; kind < PROFILE_WAIT_KINDS; kind++)
+		sum->wait_ns[kind] += span->wait_ns[kind];
+}
+
+/* All spans that are called like spans[first]; where the next name begins. */
+static size_t add_name(const struct adding *a, size_t first, struct name_sum *sum)
+{
+	const struct report_view *v = a->view;
+	size_t i = first, blamed = 0, placed = 0;
+
+	*sum = (struct name_sum){.name = a->spans[i].name, .service = a->spans[i].service};
+	for (; i < v->sum_count && a->spans[i].name == sum->name &&
+	       a->spans[i].service == sum->service;
+	     i++) {
+		const struct span_sum *span = &a->spans[i];
+
+		add_span(v, sum, span);
+		blamed += add_blames(v, &v->chosen[span->first], span->rows, a->blames + blamed);
+		for (size_t k = 0; k < span->wait_rows; k++)
+			a->places[placed++] = wait_places_get(v, v->waits[span->first_wait + k]);
 	}
+	/* Those without samples come first. */
+	if (sum->on_cpu)
+		sum->median = a->spans[i - sum->on_cpu + (sum->on_cpu - 1) / 2].samples;
+	sum->hottest = most_blamed(a->blames, blamed);
+	sum->waits_most = wait_places_largest(a->places, placed);
+	return i;
+}
+
+static size_t add_up(const struct adding *a, enum name_order order, struct name_sum *sums)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < a->view->sum_count;) {
+		i = add_name(a, i, &sums[count]);
+		count += order == NAMES_BY_TIME || sums[count].samples;
+	}
+	qsort(sums, count, sizeof(*sums), order == NAMES_BY_TIME ? by_time : by_cpu);
 	return count;
 }
 
-int name_sums_find(const struct report_view *v, struct name_sum **out, size_t *count)
+int name_sums_find(const struct report_view *v, enum name_order order, struct name_sum **out,
+		   size_t *count)
 {
-	struct span_sum *spans = calloc(v->sum_count + 1, sizeof(*spans));
-	struct blame *blames = calloc(v->chosen_count + 1, sizeof(*blames));
+	struct adding a = {
+		.view = v,
+		.spans = calloc(v->sum_count + 1, sizeof(*a.spans)),
+		.blames = calloc(v->chosen_count + 1, sizeof(*a.blames)),
+		.places = calloc(v->wait_count + 1, sizeof(*a.places)),
+	};
 	struct name_sum *sums = calloc(v->sum_count + 1, sizeof(*sums));
 	int err = -ENOMEM;
 
 	*out = NULL;
 	*count = 0;
-	if (!spans || !blames || !sums)
+	if (!a.spans || !a.blames || !a.places || !sums)
 		goto out;
 	err = 0;
-	memcpy(spans, v->sums, v->sum_count * sizeof(*spans));
-	qsort(spans, v->sum_count, sizeof(*spans), by_name);
-	*count = add_up(v, spans, blames, sums);
-	qsort(sums, *count, sizeof(*sums), by_samples);
+	memcpy(a.spans, v->sums, v->sum_count * sizeof(*a.spans));
+	qsort(a.spans, v->sum_count, sizeof(*a.spans), by_name);
+	*count = add_up(&a, order, sums);
 	*out = sums;
 	sums = NULL;
 out:
 	free(sums);
-	free(blames);
-	free(spans);
+	free(a.places);
+	free(a.blames);
+	free(a.spans);
 	return err;
+}
+
+const char *name_sums_name(const struct report_view *v, const struct name_sum *sum)
+{
+	const char *name = report_view_string(v, sum->name);
+
+	return *name ? name : "(no name)";
+}
+
+bool name_sums_have_services(const struct name_sum *sums, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (sums[i].service != sums[0].service)
+			return true;
+	return false;
 }

@@ -41,24 +41,6 @@ static size_t fixed_width(const struct shape *s)
 	return width;
 }
 
-static bool has_services(const struct name_sum *sums, size_t count)
-{
-	size_t i;
-
-	for (i = 1; i < count; i++) {
-		if (sums[i].service != sums[0].service)
-			return true;
-	}
-	return false;
-}
-
-static const char *name_of(const struct report_view *v, const struct name_sum *sum)
-{
-	const char *name = report_view_string(v, sum->name);
-
-	return *name ? name : "(no name)";
-}
-
 static const char *hottest_of(const struct report_view *v, const struct stack_frame *frame)
 {
 	return names_short(stack_frame_name(v, frame));
@@ -83,7 +65,7 @@ static void measure(const struct report_view *v, const struct name_sum *sums, si
 	*s = (struct shape){.name = NAME_MIN, .hottest = paint_width(columns[HOTTEST].title)};
 	s->service = paint_width(columns[SERVICE].title);
 	for (i = 0; i < count; i++) {
-		s->name = larger(s->name, paint_width(name_of(v, &sums[i])));
+		s->name = larger(s->name, paint_width(name_sums_name(v, &sums[i])));
 		s->hottest = larger(s->hottest, paint_width(hottest_of(v, &sums[i].hottest)));
 		s->service =
 			larger(s->service, paint_width(report_view_string(v, sums[i].service)));
@@ -104,7 +86,7 @@ static void make_shape(const struct report_view *v, const struct name_sum *sums,
 	measure(v, sums, count, s);
 	for (i = 0; i < COLUMN_COUNT; i++)
 		s->shown[i] = !live || (i != MEDIAN && i != MAX);
-	s->shown[SERVICE] = has_services(sums, count);
+	s->shown[SERVICE] = name_sums_have_services(sums, count);
 	for (i = 0; i < sizeof(drop) / sizeof(drop[0]); i++) {
 		need = fixed_width(s) + NAME_MIN + (s->shown[HOTTEST] ? 2 + HOTTEST_MIN : 0);
 		if (need <= width)
@@ -147,7 +129,7 @@ static const char *number_of(const struct report_view *v, const struct name_sum 
 {
 	switch (column) {
 	case SPANS:
-		return sum->spans ? paint_number(sum->spans, to) : "";
+		return sum->on_cpu ? paint_number(sum->on_cpu, to) : "";
 	case SAMPLES:
 		return paint_number(sum->samples, to);
 	case CPU:
@@ -169,7 +151,7 @@ static void paint_row(const struct paint *p, const struct report_view *v, const 
 	char number[PAINT_NUMBER_MAX];
 	size_t i;
 
-	paint_cell(p, sum->spans ? PAINT_BOLD : PAINT_PLAIN, name, s->name, true);
+	paint_cell(p, sum->on_cpu ? PAINT_BOLD : PAINT_PLAIN, name, s->name, true);
 	if (s->shown[SERVICE]) {
 		paint_spaces(p, 2);
 		paint_cell(p, PAINT_PLAIN, report_view_string(v, sum->service), s->service, true);
@@ -223,7 +205,7 @@ int name_table_paint(const struct paint *p, const struct report_view *v,
 	struct shape shape;
 	int err;
 
-	err = name_sums_find(v, &sums, &count);
+	err = name_sums_find(v, NAMES_BY_CPU, &sums, &count);
 	if (err)
 		return err;
 	room = options->lines_max > 1u + outside ? options->lines_max - 1 - outside : 0;
@@ -231,7 +213,7 @@ int name_table_paint(const struct paint *p, const struct report_view *v,
 	make_shape(v, sums, count, p->columns, options->live, &shape);
 	paint_titles(p, &shape);
 	for (i = 0; i < shown; i++)
-		paint_row(p, v, &shape, name_of(v, &sums[i]), &sums[i]);
+		paint_row(p, v, &shape, name_sums_name(v, &sums[i]), &sums[i]);
 	if (shown < count && room)
 		paint_rest(p, v, sums + shown, count - shown);
 	if (outside)

@@ -22,9 +22,9 @@ struct report_options {
 };
 
 /*
- * The closing report: totals; then the spans with the most CPU, each with name, service, trace and
- * span ID, CPU and share, and under it the hottest lines with their call path; then CPU outside
- * spans. Appends UTF-8 text.
+ * The closing report: totals; then the spans with the most CPU or, where waits are known, time
+ * seen, each with name, service, trace and span ID, its time, and under it the hottest lines with
+ * their call path; the same by name; then CPU outside spans. Appends UTF-8 text.
  */
 int report_terminal(const struct profile *p, const struct report_options *options,
 		    struct buffer *out);

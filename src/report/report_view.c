@@ -132,54 +132,96 @@ static int by_waiting_span(const void *left, const void *right, void *context)
 static int choose_waits(struct report_view *v, const struct report_options *o)
 {
 	v->waits = calloc(v->profile.wait_count + 1, sizeof(*v->waits));
-	if (!v->waits)
+	v->looked_at = calloc(v->profile.resource_count + 1, sizeof(*v->looked_at));
+	if (!v->waits || !v->looked_at)
 		return -ENOMEM;
 	for (size_t i = 1; i < v->profile.wait_count; i++) {
 		const struct profile_wait *wait = &v->profile.waits[i];
 
+		v->looked_at[wait->resource] = v->has_waits = true;
 		if (!wait->span || !is_wanted(v, o, wait->resource, wait->span))
 			continue;
 		v->waits[v->wait_count++] = (uint32_t)i;
-		v->waits_ns += wait->ns;
+		v->off_cpu_ns += wait->ns;
 	}
 	qsort_r(v->waits, v->wait_count, sizeof(*v->waits), by_waiting_span,
 		(void *)v->profile.waits);
 	return 0;
 }
 
-static int by_samples(const void *left, const void *right)
+static int by_time(const void *left, const void *right)
 {
 	const struct span_sum *a = left, *b = right;
 
-	if (a->samples != b->samples)
-		return a->samples > b->samples ? -1 : 1;
+	if (a->seen_ns != b->seen_ns)
+		return a->seen_ns > b->seen_ns ? -1 : 1;
 	return a->span < b->span ? -1 : a->span > b->span;
+}
+
+/* From chosen[at] on, as long as they are of the span; where the next one's begin. */
+static size_t add_samples(const struct report_view *v, size_t at, struct span_sum *sum)
+{
+	sum->first = at;
+	for (; at < v->chosen_count; at++, sum->rows++) {
+		const struct profile_sample *sample = &v->profile.samples[v->chosen[at]];
+
+		if (sample->span != sum->span)
+			break;
+		if (!sum->rows)
+			sum->resource = sample->resource;
+		sum->samples += sample->count;
+	}
+	return at;
+}
+
+static size_t add_waits(const struct report_view *v, size_t at, struct span_sum *sum)
+{
+	sum->first_wait = at;
+	for (; at < v->wait_count; at++, sum->wait_rows++) {
+		const struct profile_wait *wait = &v->profile.waits[v->waits[at]];
+
+		if (wait->span != sum->span)
+			break;
+		if (!sum->wait_rows)
+			sum->resource = wait->resource;
+		sum->wait_ns[wait->kind] += wait->ns;
+		sum->off_cpu_ns += wait->ns;
+	}
+	return at;
+}
+
+/* The span of these two that comes first. */
+static uint32_t next_span(const struct report_view *v, size_t sample, size_t wait)
+{
+	uint32_t a =
+		sample < v->chosen_count ? v->profile.samples[v->chosen[sample]].span : UINT32_MAX;
+	uint32_t b = wait < v->wait_count ? v->profile.waits[v->waits[wait]].span : UINT32_MAX;
+
+	return a < b ? a : b;
 }
 
 static int add_up(struct report_view *v)
 {
-	const struct profile_sample *sample;
-	struct span_sum *sum = NULL;
-	const struct span *span;
-	size_t i;
+	size_t sample = v->outside_rows, wait = 0;
 
-	v->sums = calloc(v->chosen_count + 1, sizeof(*v->sums));
+	v->sums = calloc(v->chosen_count + v->wait_count + 1, sizeof(*v->sums));
 	if (!v->sums)
 		return -ENOMEM;
-	for (i = v->outside_rows; i < v->chosen_count; i++) {
-		sample = &v->profile.samples[v->chosen[i]];
-		if (!sum || sum->span != sample->span) {
-			sum = &v->sums[v->sum_count++];
-			span = spans_get(v->spans, sample->span);
-			sum->span = sample->span;
-			sum->name = span ? span->name : 0;
-			sum->service = v->services[sample->resource];
-			sum->first = i;
-		}
-		sum->rows++;
-		sum->samples += sample->count;
+	while (sample < v->chosen_count || wait < v->wait_count) {
+		struct span_sum *sum = &v->sums[v->sum_count++];
+		const struct span *span;
+
+		sum->span = next_span(v, sample, wait);
+		wait = add_waits(v, wait, sum);
+		sample = add_samples(v, sample, sum);
+		span = spans_get(v->spans, sum->span);
+		sum->name = span ? span->name : 0;
+		sum->service = v->services[sum->resource];
+		sum->seen_ns = report_view_ns(v, sum->samples) + sum->off_cpu_ns;
+		v->on_cpu_count += sum->samples > 0;
+		v->off_cpu_count += sum->off_cpu_ns > 0;
 	}
-	qsort(v->sums, v->sum_count, sizeof(*v->sums), by_samples);
+	qsort(v->sums, v->sum_count, sizeof(*v->sums), by_time);
 	return 0;
 }
 
@@ -209,6 +251,7 @@ int report_view_open(const struct profile *p, const struct report_options *optio
 void report_view_close(struct report_view *v)
 {
 	free(v->sums);
+	free(v->looked_at);
 	free(v->waits);
 	free(v->chosen);
 	free(v->services);

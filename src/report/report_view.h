@@ -14,13 +14,19 @@ struct span;
 struct spans;
 struct string_table;
 
-/* One span with its samples: chosen[first … first + rows). */
+/*
+ * One span with its samples, chosen[first … first + rows), and waits, waits[first_wait …
+ * first_wait + wait_rows).
+ */
 struct span_sum {
-	uint32_t span;	  /* handle */
-	uint32_t name;	  /* string id */
-	uint32_t service; /* string id, 0 unknown */
-	size_t first, rows;
+	uint32_t span;	   /* handle */
+	uint32_t name;	   /* string id */
+	uint32_t resource; /* that it was seen in */
+	uint32_t service;  /* string id, 0 unknown */
+	size_t first, rows, first_wait, wait_rows;
 	uint64_t samples;
+	uint64_t wait_ns[PROFILE_WAIT_KINDS], off_cpu_ns; /* by kind; of all */
+	uint64_t seen_ns;				  /* on a CPU and off */
 };
 
 struct report_view {
@@ -34,9 +40,11 @@ struct report_view {
 	uint64_t all_samples, chosen_samples, outside_samples;
 	uint32_t *waits; /* rows of profile.waits, by span */
 	size_t wait_count;
-	uint64_t waits_ns;
-	struct span_sum *sums; /* most samples first */
-	size_t sum_count;
+	uint64_t off_cpu_ns;
+	bool *looked_at;			       /* per resource: what waits in it was seen */
+	bool has_waits;				       /* that is so for any */
+	struct span_sum *sums;			       /* most time seen first */
+	size_t sum_count, on_cpu_count, off_cpu_count; /* of spans; of those with samples, waits */
 	bool filtered;
 };
 

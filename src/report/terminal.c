@@ -15,9 +15,8 @@
 #include "report/paint.h"
 #include "report/report_view.h"
 #include "report/terminal_head.h"
+#include "report/time_table.h"
 #include "report/trace_tree.h"
-#include "report/wait_sums.h"
-#include "report/wait_table.h"
 #include "spans/spans.h"
 
 #define SPANS_DEFAULT	  10
@@ -25,8 +24,8 @@
 #define NAMES_LINES	  21
 #define TITLE_COLUMNS_MAX 120 /* farther apart, the eye loses the row */
 #define SHARE_SAMPLES_MIN 10
-#define SHOWN_NS	  500000ull /* what rounds to no millisecond is not told */
-#define ID_LINE_COLUMNS	  66	    /* "    trace " 32 "  span " 16, and a little */
+#define FIGURES_COLUMNS	  70 /* with fewer the name has too little room beside them */
+#define ID_LINE_COLUMNS	  66 /* "    trace " 32 "  span " 16, and a little */
 
 static void paint_section(const struct paint *p, const char *title, const char *remark)
 {
@@ -37,21 +36,37 @@ static void paint_section(const struct paint *p, const char *title, const char *
 		paint_wrapped(p, PAINT_DIM, remark, 0);
 }
 
-/* " 1. GET /cpu-heavy  shop          2,104 ms   7.1 %   208 samples" */
+/*
+ * "2,104 ms   7.1 %   208 samples"; with waits "5,003 ms seen   210 ms CPU   7.1 %".
+ */
+static void make_figures(const struct paint *p, const struct report_view *v,
+			 const struct span_sum *sum, char *to, size_t size)
+{
+	char ms[PAINT_NUMBER_MAX], share[PAINT_NUMBER_MAX], number[PAINT_NUMBER_MAX];
+
+	paint_ms(report_view_ns(v, sum->samples), ms);
+	paint_share(sum->samples, v->chosen_samples, share);
+	if (v->has_waits && p->columns < FIGURES_COLUMNS)
+		snprintf(to, size, "%s ms seen", paint_ms(sum->seen_ns, number));
+	else if (v->has_waits)
+		snprintf(to, size, "%s ms seen%8s ms CPU%9s", paint_ms(sum->seen_ns, number), ms,
+			 share);
+	else
+		snprintf(to, size, "%s ms%9s%6s %s", ms, share, paint_number(sum->samples, number),
+			 sum->samples == 1 ? "sample " : "samples");
+}
+
+/* " 1. GET /cpu-heavy · shop          2,104 ms   7.1 %   208 samples" */
 static void paint_span_title(const struct paint *p, const struct report_view *v,
 			     const struct span_sum *sum, size_t rank)
 {
 	const char *name = report_view_string(v, sum->name);
 	const char *service = report_view_string(v, sum->service);
-	char ms[PAINT_NUMBER_MAX], share[PAINT_NUMBER_MAX], samples[PAINT_NUMBER_MAX];
-	char right[128], number[32];
 	size_t room, width, service_width;
+	char right[128], number[32];
 
 	snprintf(number, sizeof(number), "%2zu. ", rank);
-	snprintf(right, sizeof(right), "%s ms%9s%6s %s",
-		 paint_ms(report_view_ns(v, sum->samples), ms),
-		 paint_share(sum->samples, v->chosen_samples, share),
-		 paint_number(sum->samples, samples), sum->samples == 1 ? "sample " : "samples");
+	make_figures(p, v, sum, right, sizeof(right));
 	width = paint_width(right);
 	room = p->columns < TITLE_COLUMNS_MAX ? p->columns : TITLE_COLUMNS_MAX;
 	room = room > width + 6 ? room - width - 6 : 1;
@@ -95,31 +110,6 @@ static void paint_span_ids(const struct paint *p, const struct report_view *v,
 			      4);
 }
 
-/* "690 ms waiting + 12 ms runnable, mostly [chan receive] main.serve" */
-static int paint_span_waits(const struct paint *p, const struct report_view *v,
-			    const struct span_sum *sum)
-{
-	static const enum profile_wait_kind order[] = {PROFILE_WAIT_PARKED, PROFILE_WAIT_SYSCALL,
-						       PROFILE_WAIT_RUNNABLE, PROFILE_WAIT_NO_CPU,
-						       PROFILE_WAIT_THROTTLED};
-	char line[512] = "", place[256], ms[PAINT_NUMBER_MAX];
-	struct wait_sum waits;
-	size_t used = 0;
-	int err = wait_sums_of_span(v, sum->span, &waits);
-
-	if (err || !waits.all_ns)
-		return err;
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		if (waits.ns[order[i]] >= SHOWN_NS)
-			used += (size_t)snprintf(
-				line + used, sizeof(line) - used, "%s%s ms %s", used ? " + " : "",
-				paint_ms(waits.ns[order[i]], ms), profile_wait_word(order[i]));
-	wait_table_place(v, &waits, place, sizeof(place));
-	snprintf(line + used, sizeof(line) - used, "%smostly %s", used ? ", " : "", place);
-	paint_wrapped(p, PAINT_PLAIN, line, 4);
-	return 0;
-}
-
 /*
  * "took 1,502 ms, its own CPU is 95 % of that; failed". The share only where samples tell it, and
  * the profile has all of the span.
@@ -158,42 +148,45 @@ static int paint_spans(const struct paint *p, const struct report_view *v,
 	size_t listed = count_listed(v, options), i;
 	size_t lines = options->lines_max ? options->lines_max : LINES_DEFAULT;
 	const struct span_sum *sum;
+	bool titled = false;
 	int err = 0;
 
 	snprintf(legend, sizeof(legend),
 		 "self: CPU time on that very line \xc2\xb7 total: with all it called \xc2\xb7 one "
 		 "sample: %s ms",
 		 paint_ms(report_view_ns(v, 1), ms));
-	paint_section(p, "Spans with the most CPU", legend);
+	paint_section(p,
+		      v->has_waits ? "Spans with the most time, on a CPU and off"
+				   : "Spans with the most CPU",
+		      v->on_cpu_count ? legend : NULL);
 	for (i = 0; !err && i < listed; i++) {
 		sum = &v->sums[i];
 		paint_end_line(p);
 		paint_span_title(p, v, sum, i + 1);
 		paint_span_ids(p, v, sum);
 		paint_span_time(p, v, sum);
-		err = paint_span_waits(p, v, sum);
-		if (!err)
-			err = hot_list_paint(p, v, &v->chosen[sum->first], sum->rows, lines,
-					     i == 0);
+		err = hot_list_paint(p, v, &v->chosen[sum->first], sum->rows, lines, !titled);
+		titled |= sum->rows > 0;
 	}
 	return err;
 }
 
+/* Where waits are known CPU is one of two tables. */
 static int paint_names(const struct paint *p, const struct report_view *v)
 {
 	const struct name_table_options table = {.lines_max = NAMES_LINES};
 
-	paint_section(p, "By span name",
+	paint_section(p, v->has_waits ? "CPU by span name" : "By span name",
 		      "p50, max: CPU of one span, over the spans that were seen on a CPU");
 	return name_table_paint(p, v, &table);
 }
 
-static int paint_waits(const struct paint *p, const struct report_view *v)
+static int paint_times(const struct paint *p, const struct report_view *v)
 {
-	paint_section(p, "Where spans waited",
-		      "goroutines that worked for a span and were on no CPU, looked at again and "
-		      "again; runnable: no P had taken them; no CPU: their thread had none");
-	return wait_table_paint(p, v, NAMES_LINES);
+	paint_section(
+		p, "By span name",
+		"in ms; runnable: no P had taken the goroutine; not on CPU: its thread had none");
+	return time_table_paint(p, v, NAMES_LINES);
 }
 
 static int paint_elapsed(const struct paint *p, const struct report_view *v)
@@ -260,10 +253,10 @@ static int paint_all(const struct paint *p, const struct report_view *v,
 		err = paint_spans(p, v, options);
 	if (!err)
 		err = paint_trace(p, v, options);
-	if (!err && v->sum_count > 1)
+	if (!err && v->has_waits && v->sum_count > 1)
+		err = paint_times(p, v);
+	if (!err && v->on_cpu_count > 1)
 		err = paint_names(p, v);
-	if (!err && v->wait_count)
-		err = paint_waits(p, v);
 	if (!err && !v->filtered && elapsed_table_has_rows(v))
 		err = paint_elapsed(p, v);
 	if (!err && v->outside_samples)

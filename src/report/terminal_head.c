@@ -29,19 +29,27 @@ static void paint_sentence(const struct paint *p, enum paint_style style, struct
 	buffer_close(b);
 }
 
-/* Distinct services among the chosen samples, in the order they come. */
+static size_t add_service(uint32_t *list, size_t count, size_t max, uint32_t service)
+{
+	size_t k = 0;
+
+	while (k < count && list[k] != service)
+		k++;
+	if (k == count && count < max)
+		list[count++] = service;
+	return count;
+}
+
+/* Distinct services among the chosen samples and waits, in the order they come. */
 static size_t list_services(const struct report_view *v, uint32_t *out, size_t max)
 {
-	size_t i, k, count = 0;
-	uint32_t service;
+	size_t i, count = 0;
 
-	for (i = 0; i < v->chosen_count; i++) {
-		service = v->services[v->profile.samples[v->chosen[i]].resource];
-		for (k = 0; k < count && out[k] != service; k++) {
-		}
-		if (k == count && count < max)
-			out[count++] = service;
-	}
+	for (i = 0; i < v->chosen_count; i++)
+		count = add_service(out, count, max,
+				    v->services[v->profile.samples[v->chosen[i]].resource]);
+	for (i = 0; i < v->sum_count; i++)
+		count = add_service(out, count, max, v->sums[i].service);
 	return count;
 }
 
@@ -58,6 +66,15 @@ static void add_services(struct buffer *b, const struct report_view *v)
 		buffer_printf(b, "%s%s", i ? ", " : "", *name ? name : "unknown");
 	}
 	buffer_printf(b, "%s)", count > SERVICES_NAMED ? ", \xe2\x80\xa6" : "");
+}
+
+/* " · 54.2 s off CPU": as much as is known. */
+static void add_off_cpu(struct buffer *b, const struct report_view *v)
+{
+	char text[PAINT_NUMBER_MAX];
+
+	if (v->off_cpu_ns)
+		buffer_printf(b, DOT "%s off CPU", paint_seconds(v->off_cpu_ns, text));
 }
 
 /* "30.0 s profiled · 2 services (shop, cart) · 2,970 samples · 29.7 s CPU · 92 % inside 148 spans"
@@ -81,8 +98,12 @@ static void paint_totals(const struct paint *p, const struct report_view *v)
 		buffer_printf(&b, DOT "%s",
 			      paint_share(v->chosen_samples - v->outside_samples, v->chosen_samples,
 					  text));
-		buffer_printf(&b, " inside %s span%s", paint_number(v->sum_count, text),
-			      plural(v->sum_count));
+		buffer_printf(&b, " inside %s span%s", paint_number(v->on_cpu_count, text),
+			      plural(v->on_cpu_count));
+		add_off_cpu(&b, v);
+		if (v->off_cpu_count)
+			buffer_printf(&b, " of %s span%s", paint_number(v->off_cpu_count, text),
+				      plural(v->off_cpu_count));
 	}
 	paint_sentence(p, PAINT_BOLD, &b);
 }
@@ -120,6 +141,7 @@ static void paint_filter(const struct paint *p, const struct report_view *v,
 	buffer_printf(&b, DOT "%s ms CPU", paint_ms(report_view_ns(v, v->chosen_samples), text));
 	buffer_printf(&b, DOT "%s of all", paint_share(v->chosen_samples, v->all_samples, text));
 	buffer_printf(&b, DOT "%s span%s", paint_number(v->sum_count, text), plural(v->sum_count));
+	add_off_cpu(&b, v);
 	paint_sentence(p, PAINT_PLAIN, &b);
 }
 
@@ -134,7 +156,10 @@ static void paint_no_match(const struct paint *p, const struct report_view *v,
 	add_filter(&b, options);
 	if (options->span_name || options->service)
 		buffer_printf(&b, ". Names are compared whole");
-	buffer_printf(&b, ". Samples exist only for spans that were on a CPU when one was taken.");
+	buffer_printf(&b, v->has_waits ? ". Spans are seen only where they were on a CPU at a "
+					 "sample, or off it at a look."
+				       : ". Samples exist only for spans that were on a CPU when "
+					 "one was taken.");
 	paint_sentence(p, PAINT_PLAIN, &b);
 }
 
@@ -144,7 +169,7 @@ void terminal_head_paint(const struct paint *p, const struct report_view *v,
 	char text[PAINT_NUMBER_MAX];
 	struct buffer b;
 
-	if (!v->all_samples) {
+	if (!v->all_samples && !v->sum_count) {
 		buffer_open(&b, SENTENCE_MAX);
 		buffer_printf(&b, "No samples: nothing that was profiled used the CPU");
 		if (v->profile.duration_ns)
@@ -154,7 +179,7 @@ void terminal_head_paint(const struct paint *p, const struct report_view *v,
 		return;
 	}
 	paint_totals(p, v);
-	if (!v->chosen_samples)
+	if (!v->chosen_samples && !v->sum_count)
 		paint_no_match(p, v, options);
 	else if (v->filtered)
 		paint_filter(p, v, options);
