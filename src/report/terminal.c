@@ -14,6 +14,7 @@
 #include "report/name_table.h"
 #include "report/paint.h"
 #include "report/report_view.h"
+#include "report/span_time.h"
 #include "report/terminal_head.h"
 #include "report/time_table.h"
 #include "report/trace_tree.h"
@@ -23,9 +24,8 @@
 #define LINES_DEFAULT	  5
 #define NAMES_LINES	  21
 #define TITLE_COLUMNS_MAX 120 /* farther apart, the eye loses the row */
-#define SHARE_SAMPLES_MIN 10
-#define FIGURES_COLUMNS	  70 /* with fewer the name has too little room beside them */
-#define ID_LINE_COLUMNS	  66 /* "    trace " 32 "  span " 16, and a little */
+#define FIGURES_COLUMNS	  70  /* with fewer the name has too little room beside them */
+#define ID_LINE_COLUMNS	  66  /* "    trace " 32 "  span " 16, and a little */
 
 static void paint_section(const struct paint *p, const char *title, const char *remark)
 {
@@ -37,7 +37,8 @@ static void paint_section(const struct paint *p, const char *title, const char *
 }
 
 /*
- * "2,104 ms   7.1 %   208 samples"; with waits "5,003 ms seen   210 ms CPU   7.1 %".
+ * "2,104 ms   7.1 %   208 samples"; with waits "5,003 ms seen   210 ms CPU   7.1 %", of which the
+ * sum below has the CPU time, too.
  */
 static void make_figures(const struct paint *p, const struct report_view *v,
 			 const struct span_sum *sum, char *to, size_t size)
@@ -110,30 +111,6 @@ static void paint_span_ids(const struct paint *p, const struct report_view *v,
 			      4);
 }
 
-/*
- * "took 1,502 ms, its own CPU is 95 % of that; failed". The share only where samples tell it, and
- * the profile has all of the span.
- */
-static void paint_span_time(const struct paint *p, const struct report_view *v,
-			    const struct span_sum *sum)
-{
-	const struct span *span = spans_get(v->spans, sum->span);
-	char ms[PAINT_NUMBER_MAX], before[PAINT_NUMBER_MAX], own[64] = "", line[192];
-	uint64_t took_ns = span ? report_view_took_ns(v, span) : 0;
-
-	if (!took_ns)
-		return;
-	if (span->start_wall_ns < v->profile.start_wall_ns)
-		snprintf(own, sizeof(own), "; it began %s ms before the profile",
-			 paint_ms(v->profile.start_wall_ns - span->start_wall_ns, before));
-	else if (sum->samples >= SHARE_SAMPLES_MIN)
-		snprintf(own, sizeof(own), ", its own CPU is %.0f %% of that",
-			 100.0 * (double)report_view_ns(v, sum->samples) / (double)took_ns);
-	snprintf(line, sizeof(line), "%s %s ms%s%s", span->ended ? "took" : "still open after",
-		 paint_ms(took_ns, ms), own, span->status == SPAN_STATUS_ERROR ? "; failed" : "");
-	paint_wrapped(p, PAINT_PLAIN, line, 4);
-}
-
 static size_t count_listed(const struct report_view *v, const struct report_options *options)
 {
 	size_t max = options->spans_max ? options->spans_max : SPANS_DEFAULT;
@@ -164,8 +141,10 @@ static int paint_spans(const struct paint *p, const struct report_view *v,
 		paint_end_line(p);
 		paint_span_title(p, v, sum, i + 1);
 		paint_span_ids(p, v, sum);
-		paint_span_time(p, v, sum);
-		err = hot_list_paint(p, v, &v->chosen[sum->first], sum->rows, lines, !titled);
+		err = span_time_paint(p, v, sum);
+		if (!err)
+			err = hot_list_paint(p, v, &v->chosen[sum->first], sum->rows, lines,
+					     !titled);
 		titled |= sum->rows > 0;
 	}
 	return err;

@@ -245,6 +245,10 @@ static void reported(void **state)
 	char *text = report(p, &wide);
 
 	assert_has(text, "\nBy span name\n", true);
+	assert_has(text,
+		   "    0.51 s CPU + 0.30 s runnable + 0.60 s waiting (chan receive in "
+		   "main.(*server).report report;v2.go:7)\n",
+		   true);
 	assert_has(text, "\nGET /cpu-heavy ", true);
 	assert_has(text, "  syscall: pipe_read in main.(*server).report", true);
 	free(text);
@@ -254,6 +258,7 @@ static void reported(void **state)
 	free(text);
 	/* Of that span alone. */
 	text = report(p, &one);
+	assert_has(text, "30 ms in system calls (syscall: pipe_read in main.", true);
 	assert_has(text, "chan receive", false);
 	free(text);
 	text = report(none, &wide);
