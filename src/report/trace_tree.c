@@ -17,7 +17,7 @@
 #define BAR_COLUMNS 26
 #define BAR	    "\xe2\x94\x81" /* ━ */
 
-enum column { TOOK, ON_CPU, STARTS, COLUMN_COUNT };
+enum column { TOOK, ON_CPU, OFF_CPU, STARTS, COLUMN_COUNT };
 
 static const struct {
 	const char *title;
@@ -25,6 +25,7 @@ static const struct {
 } columns[COLUMN_COUNT] = {
 	[TOOK] = {"took ms", 10},
 	[ON_CPU] = {"CPU ms", 10},
+	[OFF_CPU] = {"off CPU ms", 12}, /* where waits are known */
 	[STARTS] = {"starts ms", 11},
 };
 
@@ -40,6 +41,7 @@ struct tree {
 	size_t count, all;  /* those here; all of the trace */
 	size_t *order;	    /* of lines */
 	size_t order_count;
+	uint64_t *off_cpu_ns;	   /* by handle of the span, of all that the profile has of it */
 	uint64_t start_ns, end_ns; /* of all of them, since 1970 */
 };
 
@@ -138,6 +140,16 @@ static void measure(const struct report_view *v, struct tree *t)
 	}
 }
 
+static int add_up_waits(const struct report_view *v, struct tree *t)
+{
+	t->off_cpu_ns = calloc((size_t)spans_count(v->spans) + 1, sizeof(*t->off_cpu_ns));
+	if (!t->off_cpu_ns)
+		return -ENOMEM;
+	for (size_t i = 1; i < v->profile.wait_count; i++)
+		t->off_cpu_ns[v->profile.waits[i].span] += v->profile.waits[i].ns;
+	return 0;
+}
+
 static int grow(const struct report_view *v, const uint8_t trace_id[16], struct tree *t)
 {
 	t->nodes = calloc(SPANS_MAX, sizeof(*t->nodes));
@@ -156,22 +168,30 @@ static int grow(const struct report_view *v, const uint8_t trace_id[16], struct 
 	find_parents(t);
 	put_in_order(t);
 	measure(v, t);
-	return 0;
+	return add_up_waits(v, t);
 }
 
 struct layout {
-	size_t name, shown; /* columns of the name; columns of numbers */
+	size_t name; /* columns of it */
+	enum column shown[COLUMN_COUNT];
+	size_t count; /* of those shown */
 	bool bar;
 };
 
-static struct layout lay_out(size_t width)
+static struct layout lay_out(size_t width, bool waits)
 {
 	struct layout l = {0};
 	size_t used = 0;
 
-	while (l.shown < COLUMN_COUNT && used + columns[l.shown].width + NAME_MIN <= width)
-		used += columns[l.shown++].width;
-	l.bar = l.shown == COLUMN_COUNT && used + BAR_COLUMNS + 2 + NAME_MIN <= width;
+	for (enum column c = 0; c < COLUMN_COUNT; c++) {
+		if (c == OFF_CPU && !waits)
+			continue;
+		if (used + columns[c].width + NAME_MIN > width)
+			break;
+		l.shown[l.count++] = c;
+		used += columns[c].width;
+	}
+	l.bar = used + BAR_COLUMNS + 2 + NAME_MIN <= width;
 	if (l.bar)
 		used += BAR_COLUMNS + 2;
 	l.name = width > used ? width - used : 1;
@@ -197,6 +217,11 @@ static void paint_bar(const struct paint *p, const struct tree *t, const struct 
 		paint_text(p, PAINT_PLAIN, BAR);
 }
 
+static bool is_looked_at(const struct report_view *v, const struct span *span)
+{
+	return span->resource < v->profile.resource_count && v->looked_at[span->resource];
+}
+
 static void paint_node(const struct paint *p, const struct report_view *v, const struct tree *t,
 		       const struct node *node, const struct layout *l)
 {
@@ -204,7 +229,7 @@ static void paint_node(const struct paint *p, const struct report_view *v, const
 	const char *name = report_view_string(v, span->name);
 	uint64_t took_ns = report_view_took_ns(v, span);
 	size_t indent = INDENT * node->depth;
-	char number[COLUMN_COUNT][PAINT_NUMBER_MAX];
+	char number[COLUMN_COUNT][PAINT_NUMBER_MAX] = {""};
 
 	if (indent > INDENT_MAX)
 		indent = INDENT_MAX;
@@ -214,11 +239,13 @@ static void paint_node(const struct paint *p, const struct report_view *v, const
 	if (!span->ended)
 		strncat(number[TOOK], "+", PAINT_NUMBER_MAX - strlen(number[TOOK]) - 1);
 	paint_ms(span->value_ns, number[ON_CPU]);
+	if (is_looked_at(v, span))
+		paint_ms(t->off_cpu_ns[span->handle], number[OFF_CPU]);
 	paint_ms(span->start_wall_ns - t->start_ns, number[STARTS]);
 	paint_spaces(p, indent);
 	paint_cell(p, PAINT_BOLD, *name ? name : "(no name)", l->name - indent, true);
-	for (size_t i = 0; i < l->shown; i++)
-		paint_right(p, PAINT_PLAIN, number[i], columns[i].width);
+	for (size_t i = 0; i < l->count; i++)
+		paint_right(p, PAINT_PLAIN, number[l->shown[i]], columns[l->shown[i]].width);
 	if (l->bar)
 		paint_bar(p, t, span, took_ns);
 	paint_end_line(p);
@@ -227,12 +254,12 @@ static void paint_node(const struct paint *p, const struct report_view *v, const
 static void paint_tree(const struct paint *p, const struct report_view *v, const struct tree *t,
 		       size_t lines_max)
 {
-	struct layout l = lay_out(p->columns);
+	struct layout l = lay_out(p->columns, v->has_waits);
 	char number[PAINT_NUMBER_MAX], left[64];
 
 	paint_cell(p, PAINT_DIM, "span", l.name, true);
-	for (size_t i = 0; i < l.shown; i++)
-		paint_right(p, PAINT_DIM, columns[i].title, columns[i].width);
+	for (size_t i = 0; i < l.count; i++)
+		paint_right(p, PAINT_DIM, columns[l.shown[i]].title, columns[l.shown[i]].width);
 	paint_end_line(p);
 	for (size_t i = 0; i < t->order_count && i < lines_max; i++)
 		paint_node(p, v, t, &t->nodes[t->order[i]], &l);
@@ -250,6 +277,7 @@ int trace_tree_paint(const struct paint *p, const struct report_view *v, const u
 
 	if (!err && tree.count)
 		paint_tree(p, v, &tree, lines_max);
+	free(tree.off_cpu_ns);
 	free(tree.order);
 	free(tree.nodes);
 	return err;

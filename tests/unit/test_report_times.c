@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time on a CPU and off by span name. */
+/* Time on a CPU and off by span name, and of the spans of a trace. */
 #include "shop_waits.h"
 
 /* Three names: a fetch that waits, a report that computes, one of each kind off the CPU. */
@@ -112,11 +112,38 @@ static void every_width(void **state)
 	}
 }
 
+/* Both times of each span of a trace, whatever is chosen. */
+static void trace(void **state)
+{
+	struct span_end child = {.name = "query", .name_size = 5};
+	uint32_t root = span_at(1, "GET /", 0, 400), inner;
+
+	child.span = *spans_get(profile_get_spans(shop.profile), root);
+	memcpy(child.span.parent_id, child.span.span_id, 8);
+	child.span.span_id[0] = 2;
+	child.span.duration_ns = 250 * MS;
+	child.span.samples = child.span.value_ns = 0;
+	inner = spans_absorb(profile_get_spans(shop.profile), &child.span, "query");
+	assert_true(inner > root);
+	run(root, 1);
+	receive(root, 140);
+	receive(inner, 245);
+	REPORT(.columns = 100);
+	assert_has("    took ms    CPU ms  off CPU ms  starts ms\n");
+	assert_has("       400        10         140          0  \xe2\x94\x81");
+	assert_has("       250         0         245          0  \xe2\x94\x81");
+	/* Of one of them: the other's stands beside it all the same. */
+	REPORT(.columns = 100, .span_id = "02000000000000b7");
+	assert_has("       400        10         140          0  \xe2\x94\x81");
+	REPORT(.columns = 60);
+	assert_has("    took ms    CPU ms  off CPU ms\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(by_name),	  TEST(by_name_narrow), TEST(names_of_services),
-		TEST(many_names), TEST(every_width),
+		TEST(many_names), TEST(every_width),	TEST(trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
