@@ -26,4 +26,15 @@ profiled()
 echo '-- ten ways to wait'
 profiled "$seconds"
 "$work/verify" waits -truth "$work/truth.jsonl" -pprof "$work/waits.pb.gz" || fail 'waits differ'
+
+# How much of a listed span is accounted for agrees with what is said to be uncertain of it.
+echo '-- the sum of a span'
+cp "$work/out" "$work/report"
+expect_text "$work/report" '^    [0-9.]* s = .* s waiting (.* in main\.[a-zA-Z]* kinds.go' 'a sum'
+sed -n 's/.*accounted for: \([0-9.]*\) % [^0-9]* \([0-9.]*\) %.*/\1 \2/p' "$work/report" >"$work/shares"
+expect_within 'spans with a share' "$(wc -l <"$work/shares")" 5 10
+expect 'of these farther from 100 % than three standard errors' "$(awk '
+	{ off = $1 > 100 ? $1 - 100 : 100 - $1 }
+	off > 3 * $2 + 1 { far++ }
+	END { print far + 0 }' "$work/shares")" 0
 verdict
