@@ -110,6 +110,15 @@ static inline void shop_add(struct shop *s, uint32_t resource, uint32_t span, ui
 	profile_add(s->profile, &input);
 }
 
+static inline void shop_ids(uint32_t number, uint8_t trace_id[16], uint8_t span_id[8])
+{
+	for (int i = 0; i < 4; i++)
+		memcpy(trace_id + 4 * i, &number, 4);
+	trace_id[0] ^= 0x4b;
+	memcpy(span_id, &number, 4);
+	span_id[7] = 0xb7;
+}
+
 /* A span whose IDs are made of `number`. */
 static inline uint32_t shop_span(struct shop *s, uint32_t resource, uint32_t number,
 				 const char *name)
@@ -121,11 +130,7 @@ static inline uint32_t shop_span(struct shop *s, uint32_t resource, uint32_t num
 				   .time_ns = number,
 				   .value_ns = SHOP_PERIOD_NS};
 
-	for (int i = 0; i < 4; i++)
-		memcpy(sight.trace_id + 4 * i, &number, 4);
-	sight.trace_id[0] ^= 0x4b;
-	memcpy(sight.span_id, &number, 4);
-	sight.span_id[7] = 0xb7;
+	shop_ids(number, sight.trace_id, sight.span_id);
 	return spans_add(profile_get_spans(s->profile), &sight);
 }
 

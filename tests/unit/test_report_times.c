@@ -125,6 +125,7 @@ static void trace(void **state)
 	child.span.samples = child.span.value_ns = 0;
 	inner = spans_absorb(profile_get_spans(shop.profile), &child.span, "query");
 	assert_true(inner > root);
+	shop_span(&shop, shop.shop, 1, "GET /"); /* 10 ms */
 	run(root, 1);
 	receive(root, 140);
 	receive(inner, 245);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A span's time as a sum, how much of it is accounted for, and spans that only waited. */
+#include "report/select.h"
 #include "shop_waits.h"
 
 static void sum_in_seconds(void **state)
@@ -203,6 +204,26 @@ static void spans_that_only_waited(void **state)
 	assert_has("Spans are seen only where they were on a CPU at a sample, or off it at a look");
 }
 
+/* A selection has all of them, as the profile has, and knows how often one looked. */
+static void selected(void **state)
+{
+	const struct report_options filter = {.service = "shop"};
+	struct profile *part = NULL;
+	struct profile_view v;
+	size_t known = 0;
+
+	for (uint32_t i = 1; i <= 20; i++)
+		receive(span_at(i, "only waits", 0, 5000), 100 + i);
+	assert_int_equal(report_select(shop.profile, &filter, &part), 0);
+	profile_get_view(part, &v);
+	assert_int_equal(v.look_interval_ns, 10 * MS);
+	assert_int_equal(v.wait_count, 21);
+	for (size_t i = 1; i < v.wait_count; i++)
+		known += v.waits[i].span > 0;
+	assert_int_equal(known, 20);
+	profile_close(part);
+}
+
 static void nothing_on_a_cpu(void **state)
 {
 	receive(span_at(1, "only waits", 0, 5000), 5000);
@@ -216,11 +237,17 @@ static void nothing_on_a_cpu(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(sum_in_seconds),	   TEST(parts_in_order),
-		TEST(sum_in_milliseconds), TEST(several_goroutines),
-		TEST(no_place_known),	   TEST(begun_before),
-		TEST(still_open),	   TEST(unknowns),
-		TEST(not_looked_at),	   TEST(spans_that_only_waited),
+		TEST(sum_in_seconds),
+		TEST(parts_in_order),
+		TEST(sum_in_milliseconds),
+		TEST(several_goroutines),
+		TEST(no_place_known),
+		TEST(begun_before),
+		TEST(still_open),
+		TEST(unknowns),
+		TEST(not_looked_at),
+		TEST(spans_that_only_waited),
+		TEST(selected),
 		TEST(nothing_on_a_cpu),
 	};
 
