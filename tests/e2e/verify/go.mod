@@ -7,4 +7,6 @@ require (
 	spanprof.test/lines v0.0.0
 )
 
+require golang.org/x/exp v0.0.0-20261113113407-e3970619a1a4
+
 replace spanprof.test/lines => ../../lines

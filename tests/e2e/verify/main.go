@@ -5,6 +5,7 @@
 //	verify truth -truth FILE -samples FILE [-pprof FILE]   every sample of the truth program
 //	verify shop -log FILE -pprof FILE                      the routes of the shop
 //	verify waits -truth FILE -pprof FILE                   what the waits program waited for
+//	verify traced -truth FILE -pprof FILE -trace FILE      the same, by runtime/trace
 //
 // It prints its figures and exits 1 when they are worse than its flags allow.
 package main
@@ -20,9 +21,9 @@ var errFailed = errors.New("failed")
 
 func main() {
 	commands := map[string]func([]string) error{"truth": verifyTruth, "shop": verifyShop,
-		"waits": verifyWaits}
+		"waits": verifyWaits, "traced": verifyTraced}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: verify truth|shop|waits [flags]")
+		fmt.Fprintln(os.Stderr, "usage: verify truth|shop|waits|traced [flags]")
 		os.Exit(2)
 	}
 	switch err := commands[os.Args[1]](os.Args[2:]); {

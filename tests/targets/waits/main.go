@@ -6,18 +6,19 @@
 // is written as a JSON line: its ID, its elapsed time, and by place how long it waited there by the
 // program's own clock.
 //
-//	waits -truth FILE [-seconds N] [-long N] [-short N]
+//	waits -truth FILE [-trace FILE] [-seconds N] [-long N] [-short N]
 package main
 
 import (
 	"bufio"
 	"context"
-	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand"
 	"os"
+	rtrace "runtime/trace"
 	"sync"
 	"time"
 
@@ -88,6 +89,8 @@ func run(ctx context.Context, tracer trace.Tracer, k kind, long bool, t *truth) 
 			duration = time.Duration(1000+rand.Intn(300)) * time.Millisecond
 		}
 		_, span := tracer.Start(context.Background(), k.name)
+		id := span.SpanContext().SpanID().String()
+		region := rtrace.StartRegion(context.Background(), id)
 		began := time.Now()
 		l := line{Kind: k.name, Long: long}
 		work(2 * time.Millisecond)
@@ -102,20 +105,41 @@ func run(ctx context.Context, tracer trace.Tracer, k kind, long bool, t *truth) 
 		}
 		work(2 * time.Millisecond)
 		l.Elapsed = int64(time.Since(began))
-		id := span.SpanContext().SpanID()
-		l.SpanID = hex.EncodeToString(id[:])
+		l.SpanID = id
+		region.End()
 		span.End()
 		t.add(&l)
 	}
 }
 
+// startTrace has the runtime write its execution trace, if a path is given, until stop is called.
+func startTrace(path string) (stop func() error, err error) {
+	if path == "" {
+		return func() error { return nil }, nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		rtrace.Stop()
+		return file.Close()
+	}, rtrace.Start(file)
+}
+
 func main() {
 	path := flag.String("truth", "", "file for what was done (JSON lines)")
+	tracePath := flag.String("trace", "", "file for the runtime's execution trace")
 	seconds := flag.Int("seconds", 20, "how long")
 	long := flag.Int("long", 1, "workers of spans of a second and more, per kind")
 	short := flag.Int("short", 1, "workers of spans of some ten milliseconds, per kind")
 	flag.Parse()
 	file, err := os.Create(*path)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "waits:", err)
+		os.Exit(1)
+	}
+	stopTrace, err := startTrace(*tracePath)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "waits:", err)
 		os.Exit(1)
@@ -136,7 +160,7 @@ func main() {
 	}
 	fmt.Println("ready")
 	all.Wait()
-	if err := t.close(); err != nil {
+	if err := errors.Join(stopTrace(), t.close()); err != nil {
 		fmt.Fprintln(os.Stderr, "waits:", err)
 		os.Exit(1)
 	}
