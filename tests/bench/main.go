@@ -19,7 +19,7 @@ import (
 // bench is what every part is given.
 type bench struct {
 	spanprof string // the program measured
-	targets  string // folder of the built shop, spancost, truth and sink
+	targets  string // folder of the built shop, spancost, truth, crowd and sink
 	work     string // scratch
 	rounds   int
 }
@@ -34,6 +34,7 @@ var parts = []struct {
 	{"sdks", "CPU per span, by SDK", sdkCosts, true},
 	{"sample", "BPF time per sample", sampleCost, false},
 	{"agent", "CPU and memory of the agent", agentCost, false},
+	{"waits", "looking at goroutines that wait", waitCost, false},
 	{"start", "start to first sample", startTime, false},
 	{"wire", "bytes per sample on the wire", wireBytes, false},
 }
@@ -41,7 +42,7 @@ var parts = []struct {
 func main() {
 	var b bench
 	flag.StringVar(&b.spanprof, "spanprof", "build/spanprof", "the program to measure")
-	flag.StringVar(&b.targets, "targets", "", "folder with shop, spancost, truth and sink")
+	flag.StringVar(&b.targets, "targets", "", "folder with shop, spancost, truth, crowd and sink")
 	flag.IntVar(&b.rounds, "rounds", 7, "alternating rounds, 3 at least")
 	flag.Parse()
 	if err := b.main(flag.Args()); err != nil {

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"syscall"
+)
+
+const (
+	waitBudget  = 1. // percent of a CPU that looking at goroutines may take
+	waitSeconds = 4  // lines of each kind in a round
+	crowdLine   = "p50_us=%f p99_us=%f"
+	crowdLasts  = 600 // seconds, at most
+)
+
+// crowds are the goroutines of a process: with a span, and without one.
+var crowds = []struct{ spans, idle int }{{10000, 0}, {100, 99900}}
+
+// requestsNow gives the medians of so many whole lines of crowd.
+func requestsNow(ctx context.Context, target *program) (p50, p99 float64, err error) {
+	var all50, all99 figures
+	if err := pause(ctx, settle); err != nil {
+		return 0, 0, err
+	}
+	target.skip()
+	for i := range waitSeconds + 1 {
+		l, err := target.find("p50_us=")
+		if err != nil {
+			return 0, 0, err
+		}
+		if i == 0 {
+			continue // begun before
+		}
+		if _, err := fmt.Sscanf(l.text, crowdLine, &p50, &p99); err != nil {
+			return 0, 0, fmt.Errorf("%q: %w", l.text, err)
+		}
+		all50, all99 = append(all50, p50), append(all99, p99)
+	}
+	return all50.median(), all99.median(), nil
+}
+
+// waitFigures are those of one crowd, by round.
+type waitFigures struct {
+	p50, p99             [3]figures // µs: without us, without and with looks at what waits
+	perLook, share, rate figures    // ns; percent of a CPU; passes a second
+	oneIn                figures
+}
+
+func (f *waitFigures) take(ctx context.Context, target *program, kind int) error {
+	p50, p99, err := requestsNow(ctx, target)
+	f.p50[kind] = append(f.p50[kind], p50)
+	f.p99[kind] = append(f.p99[kind], p99)
+	return err
+}
+
+// looks reads what the agent says of them.
+func (f *waitFigures) looks(c counters, seconds float64) error {
+	var values [4]float64
+	for i, expression := range []string{`(\d+) looks,`, `(\d+) ms CPU`,
+		`of late ([\d.]+) a second`, `over one in (\d+) goroutines`} {
+		var err error
+		if values[i], err = c.find(`waits: .*\b` + expression); err != nil {
+			return err
+		}
+	}
+	f.perLook = append(f.perLook, values[1]*1e6/max(1, values[0]))
+	f.share = append(f.share, values[1]/10/seconds)
+	f.rate = append(f.rate, values[2])
+	f.oneIn = append(f.oneIn, values[3])
+	return nil
+}
+
+func (b *bench) waitRound(ctx context.Context, target *program, f *waitFigures) error {
+	if err := f.take(ctx, target, 0); err != nil {
+		return err
+	}
+	for kind, hz := range []string{"off", "99"} {
+		a, err := b.profile(ctx, target.pid(), "--wait", hz)
+		if err != nil {
+			return err
+		}
+		if err := f.take(ctx, target, kind+1); err != nil {
+			return err
+		}
+		c, err := a.finish()
+		if err != nil {
+			return err
+		}
+		if hz != "off" {
+			if err := f.looks(c, a.ended.Sub(a.attached.at).Seconds()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// waitCost is what looking at waiting goroutines costs the agent and the target's requests.
+func waitCost(ctx context.Context, b *bench) error {
+	for _, crowd := range crowds {
+		target, err := launch(ctx, b.target("crowd"), "-spans", strconv.Itoa(crowd.spans),
+			"-idle", strconv.Itoa(crowd.idle), "-seconds", strconv.Itoa(crowdLasts))
+		if err != nil {
+			return err
+		}
+		if _, err := target.find("ready"); err != nil {
+			return err
+		}
+		var f waitFigures
+		for range b.rounds {
+			if err := b.waitRound(ctx, target, &f); err != nil {
+				return err
+			}
+		}
+		_, _ = target.stop(syscall.SIGTERM)
+		f.print(crowd.spans, crowd.idle)
+	}
+	return nil
+}
+
+func (f *waitFigures) print(spans, idle int) {
+	fmt.Printf("  %d goroutines in spans, %d others\n", spans, idle)
+	for kind, name := range []string{"without spanprof", "--wait off", "--wait 99"} {
+		row("requests, p50 and p99, "+name, "%s and %s µs", f.p50[kind].words("%.0f"),
+			f.p99[kind].words("%.0f"))
+	}
+	row("a look at a goroutine", "%s ns", f.perLook.words("%.0f"))
+	row("passes", "%s a second, over one goroutine in %.0f", f.rate.words("%.1f"), f.oneIn.median())
+	row("CPU of the thread that looks", "%s %%, %s", f.share.words("%.2f"),
+		verdict(f.share.median(), waitBudget, "%"))
+}
