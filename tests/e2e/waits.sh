@@ -67,6 +67,12 @@ echo '-- against the execution trace'
 profiled "$work/waits" -trace "$work/trace"
 judge traced -trace "$work/trace"
 
+echo '-- here and there for 200 µs'
+run 0 "$spanprof" --wait 99 -d $((seconds + 30)) -o "$work/waits.pb.gz" --verbose -- \
+	"$work/waits" -storm 50 -seconds "$seconds"
+grep 'waits:' "$work/log" || fail 'no figures of looks'
+"$work/verify" storm -pprof "$work/waits.pb.gz" || fail 'stacks that do not exist'
+
 echo '-- more to do than there are CPUs'
 busy=''
 for _ in 1 2 3 4; do

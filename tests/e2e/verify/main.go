@@ -6,6 +6,7 @@
 //	verify shop -log FILE -pprof FILE                      the routes of the shop
 //	verify waits -truth FILE -pprof FILE                   what the waits program waited for
 //	verify traced -truth FILE -pprof FILE -trace FILE      the same, by runtime/trace
+//	verify storm -pprof FILE                               stacks of the waits program's stormers
 //
 // It prints its figures and exits 1 when they are worse than its flags allow.
 package main
@@ -21,9 +22,9 @@ var errFailed = errors.New("failed")
 
 func main() {
 	commands := map[string]func([]string) error{"truth": verifyTruth, "shop": verifyShop,
-		"waits": verifyWaits, "traced": verifyTraced}
+		"waits": verifyWaits, "traced": verifyTraced, "storm": verifyStorm}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: verify truth|shop|waits|traced [flags]")
+		fmt.Fprintln(os.Stderr, "usage: verify truth|shop|waits|traced|storm [flags]")
 		os.Exit(2)
 	}
 	switch err := commands[os.Args[1]](os.Args[2:]); {

@@ -18,18 +18,26 @@ type taggedSample struct {
 	functions         []string // leaf first, inlined frames included
 }
 
-func readPprof(path string) ([]taggedSample, error) {
+func parsePprof(path string) (*profile.Profile, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	p, err := profile.Parse(file)
+	if err == nil {
+		err = p.CheckValid()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := p.CheckValid(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	return p, nil
+}
+
+func readPprof(path string) ([]taggedSample, error) {
+	p, err := parsePprof(path)
+	if err != nil {
+		return nil, err
 	}
 	value := -1
 	for i, kind := range p.SampleType {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"sort"
 	"strings"
 
@@ -86,17 +85,9 @@ func typeIndex(p *profile.Profile, name string) int {
 }
 
 func readWaits(path string) (map[string]*seenSpan, error) {
-	file, err := os.Open(path)
+	p, err := parsePprof(path)
 	if err != nil {
 		return nil, err
-	}
-	defer file.Close()
-	p, err := profile.Parse(file)
-	if err == nil {
-		err = p.CheckValid()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	cpu, off := typeIndex(p, "cpu"), typeIndex(p, "off_cpu")
 	if cpu < 0 || off < 0 {

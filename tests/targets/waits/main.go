@@ -7,6 +7,7 @@
 // program's own clock.
 //
 //	waits -truth FILE [-trace FILE] [-seconds N] [-long N] [-short N]
+//	waits -storm N [-seconds N]          N goroutines that wait for 200 µs here and there
 package main
 
 import (
@@ -133,7 +134,15 @@ func main() {
 	seconds := flag.Int("seconds", 20, "how long")
 	long := flag.Int("long", 1, "workers of spans of a second and more, per kind")
 	short := flag.Int("short", 1, "workers of spans of some ten milliseconds, per kind")
+	stormers := flag.Int("storm", 0, "goroutines that wait for a moment, here and there")
 	flag.Parse()
+	tracer := sdktrace.NewTracerProvider().Tracer("waits")
+	ctx, stop := context.WithTimeout(context.Background(), time.Duration(*seconds)*time.Second)
+	defer stop()
+	if *stormers > 0 {
+		storm(ctx, tracer, *stormers)
+		return
+	}
 	file, err := os.Create(*path)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "waits:", err)
@@ -145,9 +154,6 @@ func main() {
 		os.Exit(1)
 	}
 	t := &truth{out: bufio.NewWriter(file), file: file}
-	tracer := sdktrace.NewTracerProvider().Tracer("waits")
-	ctx, stop := context.WithTimeout(context.Background(), time.Duration(*seconds)*time.Second)
-	defer stop()
 	var all sync.WaitGroup
 	for i := range *long + *short {
 		for _, k := range kinds() {
