@@ -34,7 +34,7 @@ struct parsing {
 	char *why;
 	size_t why_size;
 	bool failed;
-	bool explicit_frequency;
+	bool explicit_frequency, explicit_wait;
 	int next; /* index of the argument behind the last one that was understood */
 };
 
@@ -47,7 +47,7 @@ static const struct argp_option profile_options[] = {
 	{"duration", 'd', "SECONDS", 0, "stop after so long (default: Ctrl-C)", 0},
 	{"frequency", 'F', "HZ", 0, "samples per second and CPU (99; without a selector 19)", 0},
 	{"wait", KEY_WAIT, "HZ|off", 0,
-	 "looks per second at what spans wait for, within 1 % of a CPU (off)", 0},
+	 "looks per second at what spans wait for, in 1 % of a CPU (99; without a selector 5)", 0},
 	{"output", 'o', "FILE", 0,
 	 "write .pb.gz (pprof), .folded, .otlp or .jsonl (every sample and span end); several "
 	 "allowed",
@@ -204,6 +204,7 @@ static error_t parse_wait(struct parsing *p, const char *text)
 	unsigned *hz = &p->options->wait_hz;
 
 	*hz = 0;
+	p->explicit_wait = true;
 	return strcmp(text, "off") ? parse_whole(p, "--wait", text, 1, 1000, hz) : 0;
 }
 
@@ -356,6 +357,8 @@ static int check_profile(struct parsing *p)
 		return -refuse(p, "--exe already says which executables: not with --include");
 	if (!p->explicit_frequency)
 		o->frequency_hz = options_is_local(o) ? 99 : 19;
+	if (!p->explicit_wait)
+		o->wait_hz = options_is_local(o) ? 99 : 5;
 	return 0;
 }
 

@@ -93,7 +93,11 @@ static void test_defaults(void **state)
 	assert_int_equal(accepted("--include */shop").frequency_hz, 19);
 	assert_int_equal(accepted("-F 49").frequency_hz, 49);
 	assert_int_equal(accepted("-p 1 -F 999").frequency_hz, 999);
-	assert_int_equal(accepted("-p 1").wait_hz, 0);
+	assert_int_equal(accepted("-p 1").wait_hz, 99);
+	assert_int_equal(accepted("--exe x").wait_hz, 99);
+	assert_int_equal(accepted("-- true").wait_hz, 99);
+	assert_int_equal(accepted("").wait_hz, 5);
+	assert_int_equal(accepted("--wait off -p 1").wait_hz, 0);
 	assert_int_equal(accepted("--wait 99").wait_hz, 99);
 	assert_int_equal(accepted("--wait 99 --wait off").wait_hz, 0);
 }
