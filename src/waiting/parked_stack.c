@@ -73,6 +73,19 @@ static uint64_t find_frame(const struct gobinary_info *info, uint64_t bias,
 	return 0;
 }
 
+/* Whether the frame pointers may have left out a frame, which only its words tell. */
+static bool has_gaps(const struct gobinary_info *info, uint64_t bias,
+		     const struct goroutine_state *g, const __u64 *chain, size_t count)
+{
+	if (g->status != GOROUTINE_WAITING || !g->fp)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		if (chain[i] - 1 - bias - info->async_preempt.start <
+		    info->async_preempt.end - info->async_preempt.start)
+			return true;
+	return false;
+}
+
 void parked_stack_fill(const struct process *p, const struct gobinary_info *info, uint64_t bias,
 		       const struct goroutine_state *g, const struct parked_top *top,
 		       struct sample_record *record)
@@ -104,6 +117,8 @@ void parked_stack_fill(const struct process *p, const struct gobinary_info *info
 	}
 	if (fp)
 		record->flags |= SAMPLE_CHAIN_CUT;
+	else if (!has_gaps(info, bias, g, record->words, count))
+		stack = 0;
 	record->curg_count = (uint16_t)count;
 	memcpy(record->words + count, top->words, stack * sizeof(*top->words));
 	record->curg_stack_count = (uint16_t)stack;

@@ -28,7 +28,8 @@ size_t parked_top_bytes(const struct goroutine_state *g);
 /*
  * Fills the record's curg_* fields, flags and words, for which it has room for PARKED_WORDS_MAX,
  * and its size; the other fields stay. What lies beyond the top is read now. `bias`: of the
- * executable. A stack that cannot be read, or is deeper than a record holds, is cut and flagged.
+ * executable. Words of the stack are kept where frame pointers alone do not tell all frames. A
+ * stack that cannot be read, or is deeper than a record holds, is cut and flagged.
  */
 void parked_stack_fill(const struct process *p, const struct gobinary_info *info, uint64_t bias,
 		       const struct goroutine_state *g, const struct parked_top *top,

@@ -9,6 +9,7 @@
 #include <uthash.h>
 
 #define HAND_OVER_NS 1000000000ull /* of what goes on: windows want their part of it */
+#define EACH_NS	     1000000ull	   /* as often as this for all of them together */
 #define BYTES_MAX    (6 << 20)	   /* of records that grow; beyond, each look is one of its own */
 
 struct stand {
@@ -33,7 +34,7 @@ size_t waiting_record_bytes(const struct waiting_record *r)
 
 void record_list_open(struct record_list *l)
 {
-	*l = (struct record_list){0};
+	*l = (struct record_list){.bytes_wanted = l->bytes_wanted};
 	l->end = &l->first;
 }
 
@@ -156,12 +157,14 @@ void stands_begin(struct stands *s, uint64_t g, const struct stand_key *key,
 }
 
 /* It goes on: a copy is handed over, the record begins anew. */
-static void hand_over_part(struct stand *at, uint64_t now_ns, struct record_list *out)
+static void hand_over_part(struct stand *at, uint64_t now_ns, uint64_t after_ns,
+			   struct record_list *out)
 {
 	size_t bytes = waiting_record_bytes(at->record);
 	struct waiting_record *copy;
 
-	if (!at->record->duration_ns || now_ns - at->since_ns < HAND_OVER_NS)
+	if (!at->record->duration_ns || now_ns - at->since_ns < after_ns ||
+	    out->bytes + bytes > out->bytes_wanted)
 		return;
 	copy = malloc(bytes);
 	if (!copy)
@@ -175,12 +178,14 @@ static void hand_over_part(struct stand *at, uint64_t now_ns, struct record_list
 void stands_end_pass(struct stands *s, bool (*is_looked_at)(void *context, uint64_t g),
 		     void *context, uint64_t now_ns, struct record_list *out)
 {
+	uint64_t after_ns = HASH_COUNT(s->all) * EACH_NS;
 	struct stand *at, *next;
 
+	after_ns = after_ns > HAND_OVER_NS ? after_ns : HAND_OVER_NS;
 	HASH_ITER (hh, s->all, at, next) {
 		if (at->pass == s->pass) {
 			if (at->record)
-				hand_over_part(at, now_ns, out);
+				hand_over_part(at, now_ns, after_ns, out);
 		} else if (is_looked_at(context, at->g)) {
 			hand_over(s, at, out);
 			forget(s, at);

@@ -26,6 +26,7 @@ struct stand_key {
 struct record_list {
 	struct waiting_record *first, **end;
 	size_t bytes;
+	size_t bytes_wanted; /* with more, what can wait does */
 };
 
 struct stands;
@@ -43,7 +44,8 @@ void stands_begin(struct stands *s, uint64_t g, const struct stand_key *key,
 		  struct waiting_record *record, struct record_list *out);
 /*
  * At the end of a pass: lets go of those of the goroutines that `is_looked_at` that were not seen
- * in it, and hands over what was added up for longer than a second.
+ * in it, and hands over what was added up for longer than a second, or as many milliseconds as
+ * goroutines stand: so no more than 1,000 records a second.
  */
 void stands_end_pass(struct stands *s, bool (*is_looked_at)(void *context, uint64_t g),
 		     void *context, uint64_t now_ns, struct record_list *out);
@@ -51,6 +53,7 @@ void stands_end_pass(struct stands *s, bool (*is_looked_at)(void *context, uint6
 void stands_flush(struct stands *s, struct record_list *out);
 
 size_t waiting_record_bytes(const struct waiting_record *r);
+/* Empty; `bytes_wanted` stays. */
 void record_list_open(struct record_list *l);
 void record_list_add(struct record_list *l, struct waiting_record *r);
 void record_list_free(struct record_list *l);

@@ -67,7 +67,7 @@ struct waiting_config {
 	struct waiting_source source;
 	double frequency_hz;  /* of looks, at most */
 	double cpu_share;     /* of one CPU that looks may take */
-	size_t records_bytes; /* that may wait to be taken */
+	size_t records_bytes; /* that may wait to be taken, but at a flush */
 };
 
 /* Of the run so far. */

@@ -172,15 +172,16 @@ static void add_stats(struct worker *k)
 	k->stats = (struct waiting_stats){0};
 }
 
-/* Called with the lock. */
-static void hand_over(struct worker *k)
+/* Called with the lock. At a flush all finds room: the memory has been taken before. */
+static void hand_over(struct worker *k, bool flush)
 {
 	struct waiting *w = k->w;
 	struct waiting_record *r, *next;
 
 	for (r = k->records.first; r; r = next) {
 		next = r->next;
-		if (w->records.bytes + waiting_record_bytes(r) <= w->config.records_bytes) {
+		if (flush ||
+		    w->records.bytes + waiting_record_bytes(r) <= w->config.records_bytes) {
 			record_list_add(&w->records, r);
 			continue;
 		}
@@ -209,6 +210,9 @@ static void *work(void *argument)
 		bool flush = w->flush;
 
 		sync_images(k);
+		k->records.bytes_wanted = w->config.records_bytes > w->records.bytes
+						  ? w->config.records_bytes - w->records.bytes
+						  : 0;
 		pthread_mutex_unlock(&w->lock);
 		pass(k);
 		if (flush)
@@ -219,7 +223,7 @@ static void *work(void *argument)
 		pthread_mutex_lock(&w->lock);
 		if (k->number != w->worker)
 			break;
-		hand_over(k);
+		hand_over(k, flush);
 		if (flush) {
 			w->flush = false;
 			pthread_cond_broadcast(&w->changed);

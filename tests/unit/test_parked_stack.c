@@ -67,6 +67,7 @@ static void test_real_program(void **state)
 	assert_int_equal(record.sample.flags, SAMPLE_WAITING);
 	assert_stack(p, &stack, keeps, COUNT_OF(keeps));
 	assert_int_equal(stack.count, 6);
+	assert_int_equal(record.sample.curg_stack_count, 0); /* frame pointers tell it all */
 	/* In a system call, with and without the frame pointer that Go keeps from 1.23. */
 	for (int without = 0; without < 2; without++) {
 		struct goroutine_state g = *parked_state(p, 1);
@@ -144,8 +145,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A stack of so many frames; returns how many the record has of them. */
-static size_t fill(struct fixture *f, size_t frames)
+/* A stack of so many frames; returns how many the record has of them. `words`: it has its top. */
+static size_t fill_with(struct fixture *f, size_t frames, bool words)
 {
 	const struct sample_record *s = &f->record.sample;
 
@@ -155,13 +156,19 @@ static size_t fill(struct fixture *f, size_t frames)
 	parked_stack_fill(f->self, &f->info, 0, &f->g, &f->top, &f->record.sample);
 	assert_int_equal(s->header.size_bytes,
 			 sizeof(*s) + 8 * (size_t)(s->curg_count + s->curg_stack_count));
-	assert_int_equal(s->curg_stack_count, f->top.count);
-	assert_memory_equal(s->words + s->curg_count, f->top.words, 8 * f->top.count);
+	assert_int_equal(s->curg_stack_count, words ? f->top.count : 0);
+	if (words)
+		assert_memory_equal(s->words + s->curg_count, f->top.words, 8 * f->top.count);
 	assert_int_equal(s->curg_pc, f->g.pc);
 	assert_int_equal(s->curg_sp, f->g.sp);
 	for (size_t i = 0; i < s->curg_count; i++)
 		assert_int_equal(s->words[i], 0x401000 + i);
 	return s->curg_count;
+}
+
+static size_t fill(struct fixture *f, size_t frames)
+{
+	return fill_with(f, frames, true);
 }
 
 static bool is_cut(const struct fixture *f)
@@ -184,6 +191,30 @@ static void test_depths(void **state)
 	}
 	/* More than a record holds. */
 	assert_int_equal(fill(f, FRAMES), RECORD_CHAIN_MAX);
+	assert_true(is_cut(f));
+}
+
+/* The top of the stack is kept where frame pointers may not tell all. */
+static void test_gaps(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t *last = &f->stack[16 * 9], next = *last;
+
+	*last = 0;
+	f->g.status = GOROUTINE_WAITING;
+	assert_int_equal(fill_with(f, 10, false), 10);
+	assert_false(is_cut(f));
+	f->info.async_preempt.start = 0x401004;
+	f->info.async_preempt.end = 0x401005;
+	assert_int_equal(fill_with(f, 10, true), 10);
+	f->info.async_preempt.start = 0x401100;
+	f->info.async_preempt.end = 0x401200;
+	assert_int_equal(fill_with(f, 10, false), 10);
+	f->g.status = GOROUTINE_RUNNABLE;
+	assert_int_equal(fill_with(f, 10, true), 10);
+	f->g.status = GOROUTINE_WAITING;
+	*last = next;
+	assert_int_equal(fill_with(f, 10, true), 10);
 	assert_true(is_cut(f));
 }
 
@@ -236,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_real_program),
 		cmocka_unit_test_setup_teardown(test_depths, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_gaps, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_broken_chains, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_large_frames, set_up, tear_down),
 	};
