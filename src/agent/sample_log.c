@@ -13,6 +13,7 @@
 
 #include "agent/output.h"
 #include "agent/span_sights.h"
+#include "base/hex.h"
 #include "base/string_table.h"
 #include "base/location.h"
 
@@ -61,10 +62,10 @@ static void put_text(FILE *f, const char *text)
 
 static void put_hex(FILE *f, const char *key, const uint8_t *bytes, size_t size)
 {
-	fprintf(f, ",\"%s\":\"", key);
-	for (size_t i = 0; i < size; i++)
-		fprintf(f, "%02x", bytes[i]);
-	putc('"', f);
+	char digits[2 * 16 + 1];
+
+	hex_write(bytes, size, digits);
+	fprintf(f, ",\"%s\":\"%s\"", key, digits);
 }
 
 /*

@@ -9,6 +9,7 @@
 #include "agent/binary_store.h"
 #include "agent/targets.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "gobinary/gobinary.h"
 #include "gobinary/pclntab.h"
 #include "process/process.h"
@@ -41,29 +42,6 @@ static bool has_id(const uint8_t span_id[8])
 	return memcmp(span_id, none, sizeof(none));
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-static bool parse_hex(const char *text, size_t size, uint8_t *to, size_t bytes)
-{
-	if (size != 2 * bytes)
-		return false;
-	for (size_t i = 0; i < bytes; i++) {
-		int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return false;
-		to[i] = (uint8_t)(high << 4 | low);
-	}
-	return true;
-}
-
 /* dd-trace-go writes 64-bit IDs as decimal numbers; as bytes they are big-endian. */
 static bool parse_decimal(const char *text, size_t size, uint8_t to[8])
 {
@@ -94,11 +72,11 @@ static enum span_answer of_labels(const struct sample_record *sample, struct sam
 	    v.span_name_size > sizeof(v.span_name))
 		return SPAN_ANSWER_NONE;
 	if (v.decimal ? !parse_decimal(v.span_id, v.span_id_size, sight->span_id)
-		      : !parse_hex(v.span_id, v.span_id_size, sight->span_id, 8))
+		      : !hex_read(v.span_id, v.span_id_size, sight->span_id, 8))
 		return SPAN_ANSWER_NONE;
 	if (!has_id(sight->span_id))
 		return SPAN_ANSWER_NONE;
-	sight->sampled = !v.decimal && parse_hex(v.trace_id, v.trace_id_size, sight->trace_id, 16);
+	sight->sampled = !v.decimal && hex_read(v.trace_id, v.trace_id_size, sight->trace_id, 16);
 	if (!sight->sampled)
 		memset(sight->trace_id, 0, sizeof(sight->trace_id));
 	memcpy(out->name, v.span_name, v.span_name_size);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hex.h"
+
 struct text {
 	const char *at;
 	size_t size;
@@ -68,17 +70,6 @@ static bool is_ours(struct text name)
 			return true;
 	}
 	return false;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
 }
 
 /* Decodes in place of `to`; false: bad encoding or a byte no header may hold. */

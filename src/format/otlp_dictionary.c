@@ -2,10 +2,10 @@
 /* Tables of one request: from the profile's handles to indices in them, filled on demand. */
 #include "format/otlp_dictionary.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/handle_index.h"
+#include "base/hex.h"
 #include "base/string_table.h"
 #include "spans/spans.h"
 
@@ -210,8 +210,7 @@ static int32_t parent_attribute(struct otlp_dictionary *d, const uint8_t id[8])
 
 	if (!m || !hex)
 		return 0;
-	for (int i = 0; i < 8; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	hex_write(id, 8, hex);
 	m->value->value_case = OTLP__ANY_VALUE__VALUE_STRING_VALUE;
 	m->value->string_value = hex;
 	return intern_attribute(d, m, handle_hash(id, 8));

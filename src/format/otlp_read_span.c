@@ -2,11 +2,13 @@
 /* Links name no span and have no times; see otlp_read_span.h. */
 #include "format/otlp_read_span.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "format/otlp_dictionary.h"
 #include "spans/spans.h"
+
+#define NUMBER_MAX (INT64_MAX / 4) /* sums of a few are numbers still */
 
 static const Otlp__AnyValue *find(const struct otlp_tables *t, const Otlp__Sample *m,
 				  enum otlp_word word)
@@ -20,7 +22,8 @@ static bool find_number(const struct otlp_tables *t, const Otlp__Sample *m, enum
 {
 	const Otlp__AnyValue *value = find(t, m, word);
 
-	if (!value || value->value_case != OTLP__ANY_VALUE__VALUE_INT_VALUE || value->int_value < 0)
+	if (!value || value->value_case != OTLP__ANY_VALUE__VALUE_INT_VALUE ||
+	    value->int_value < 0 || value->int_value > NUMBER_MAX)
 		return false;
 	*out = (uint64_t)value->int_value;
 	return true;
@@ -28,12 +31,10 @@ static bool find_number(const struct otlp_tables *t, const Otlp__Sample *m, enum
 
 static void read_id(const char *hex, uint8_t id[8])
 {
-	uint64_t value;
+	uint8_t read[8];
 
-	if (strlen(hex) != 16 || strspn(hex, "0123456789abcdef") != 16)
-		return;
-	value = __builtin_bswap64(strtoull(hex, NULL, 16));
-	memcpy(id, &value, sizeof(value));
+	if (hex_read(hex, strlen(hex), read, sizeof(read)))
+		memcpy(id, read, sizeof(read));
 }
 
 static void read_times(const struct otlp_tables *t, const Otlp__Sample *m, struct span *span)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "gobinary/block_cache.h"
 
 /* Limits for what foreign headers may ask for. */
@@ -327,7 +328,6 @@ int elf_image_get_build_id(struct elf_image *image, char *hex, size_t hex_size)
 		return -ENOENT;
 	if (hex_size < 2 * size + 1)
 		return -EINVAL;
-	for (size_t i = 0; i < size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	hex_write(id, size, hex);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "process/identity_private.h"
 
 /* Encoded values are cut here: 256 bytes of which each may be written as %XX. */
@@ -56,14 +57,6 @@ static struct text take_until(struct text *rest, char separator)
 static bool equals(struct text t, const char *s)
 {
 	return t.size == strlen(s) && !memcmp(t.at, s, t.size);
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Undoes percent-encoding; a value with a malformed escape stays as it is. */

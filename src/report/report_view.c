@@ -3,11 +3,11 @@
 #include "report/report_view.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/hex.h"
 #include "base/string_table.h"
 #include "spans/spans.h"
 
@@ -34,14 +34,6 @@ uint64_t report_view_took_ns(const struct report_view *v, const struct span *spa
 	return span->open_wall_ns - span->start_wall_ns;
 }
 
-void report_hex(const uint8_t *bytes, size_t count, char *to)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		snprintf(to + 2 * i, 3, "%02x", bytes[i]);
-}
-
 static int find_services(struct report_view *v, const struct profile *p)
 {
 	size_t i;
@@ -59,7 +51,7 @@ static bool is_id(const uint8_t *id, size_t size, const char *wanted)
 {
 	char hex[33];
 
-	report_hex(id, size, hex);
+	hex_write(id, size, hex);
 	return !strncasecmp(hex, wanted, strlen(wanted));
 }
 

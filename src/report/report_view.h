@@ -63,7 +63,4 @@ uint64_t report_view_ns(const struct report_view *v, uint64_t samples);
  */
 uint64_t report_view_took_ns(const struct report_view *v, const struct span *span);
 
-/* Writes 2 × count hex digits and a NUL. */
-void report_hex(const uint8_t *bytes, size_t count, char *to);
-
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/string_table.h"
 #include "report/elapsed_table.h"
 #include "report/hot_list.h"
@@ -95,8 +96,8 @@ static void paint_span_ids(const struct paint *p, const struct report_view *v,
 
 	if (!span)
 		return;
-	report_hex(span->trace_id, sizeof(span->trace_id), trace_id);
-	report_hex(span->span_id, sizeof(span->span_id), span_id);
+	hex_write(span->trace_id, sizeof(span->trace_id), trace_id);
+	hex_write(span->span_id, sizeof(span->span_id), span_id);
 	paint_text(p, PAINT_PLAIN, "    trace ");
 	paint_text(p, PAINT_PLAIN, trace_id);
 	if (p->columns < ID_LINE_COLUMNS) {
