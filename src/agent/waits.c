@@ -19,6 +19,7 @@
 #define RECORDS_BYTES (4 << 20)
 #define SPANS_MAX     16 /* of a goroutine, as the store has them */
 #define FLUSH_NS      100000000ull
+#define LAST_FLUSH_NS 2000000000ull
 
 struct waits {
 	const struct log *log;
@@ -26,6 +27,7 @@ struct waits {
 	struct waiting *waiting;
 	struct targets *targets;
 	struct pipeline *pipeline;
+	uint64_t late_ns; /* of targets that are gone */
 };
 
 static uint64_t get_version(void *context)
@@ -150,6 +152,8 @@ static void hand_over(struct waits *w)
 		next = r->next;
 		if (target)
 			pipeline_add_wait(w->pipeline, target, r);
+		else
+			w->late_ns += r->duration_ns;
 		free(r);
 	}
 	tell_interval(w);
@@ -159,7 +163,9 @@ void waits_finish(struct waits *w)
 {
 	if (!w)
 		return;
-	waiting_flush(w->waiting, FLUSH_NS);
+	if (!waiting_flush(w->waiting, LAST_FLUSH_NS))
+		log_warn(w->log, "what goroutines waited for in the end is not in the profile: to "
+				 "look at all of them takes too long");
 	hand_over(w);
 }
 
@@ -167,7 +173,8 @@ void waits_remove(struct waits *w, uint32_t generation)
 {
 	if (!w)
 		return;
-	waits_finish(w);
+	(void)waiting_flush(w->waiting, FLUSH_NS); /* what comes later is lost */
+	hand_over(w);
 	waiting_remove(w->waiting, generation);
 }
 
@@ -191,6 +198,8 @@ void waits_take(struct waits *w)
 void waits_get_stats(struct waits *w, struct waiting_stats *out)
 {
 	memset(out, 0, sizeof(*out));
-	if (w)
-		waiting_get_stats(w->waiting, out);
+	if (!w)
+		return;
+	waiting_get_stats(w->waiting, out);
+	out->lost_ns += w->late_ns;
 }

@@ -3,7 +3,6 @@
 #include "export/sender_settings.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -155,16 +155,19 @@ struct waiting_record *waiting_take(struct waiting *w)
 	return first;
 }
 
-void waiting_flush(struct waiting *w, uint64_t patience_ns)
+bool waiting_flush(struct waiting *w, uint64_t patience_ns)
 {
 	uint64_t limit_ns = clock_monotonic_ns() + patience_ns;
+	bool done;
 
 	pthread_mutex_lock(&w->lock);
 	w->flush = true;
 	pthread_cond_broadcast(&w->changed);
 	while (w->flush && clock_monotonic_ns() < limit_ns)
 		waiting_sleep(w, limit_ns);
+	done = !w->flush;
 	pthread_mutex_unlock(&w->lock);
+	return done;
 }
 
 void waiting_get_stats(struct waiting *w, struct waiting_stats *out)
