@@ -118,7 +118,7 @@ void publisher_add(struct publisher *p, struct profile *window)
 	int error = 0;
 
 	profile_get_view(window, &view);
-	if (p->sender && view.sample_count > 1)
+	if (p->sender && (view.sample_count > 1 || view.wait_count > 1))
 		send_window(p, window);
 	if (p->keep_total && !p->total)
 		error = open_total(p, &view);
