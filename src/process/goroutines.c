@@ -168,3 +168,21 @@ int goroutines_read(const struct process *p, const struct gobinary_info *info, c
 	free(b);
 	return error;
 }
+
+bool goroutine_exists(const struct goroutine_state *g)
+{
+	return g->goid && g->status != GOROUTINE_IDLE && g->status != GOROUTINE_DEAD &&
+	       g->status != GOROUTINE_SPARE;
+}
+
+bool goroutine_stands_still(const struct goroutine_state *g)
+{
+	return g->status == GOROUTINE_WAITING || g->status == GOROUTINE_RUNNABLE ||
+	       g->status == GOROUTINE_SYSCALL || g->status == GOROUTINE_LEAKED;
+}
+
+bool goroutine_has_stayed(const struct goroutine_state *before, const struct goroutine_state *now)
+{
+	return now->goid == before->goid && now->status == before->status &&
+	       now->sp == before->sp && now->pc == before->pc;
+}

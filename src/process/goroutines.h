@@ -18,6 +18,8 @@ enum goroutine_status {
 	GOROUTINE_SYSCALL = 3,
 	GOROUTINE_WAITING = 4,
 	GOROUTINE_DEAD = 6,
+	GOROUTINE_LEAKED = 10, /* waits for what can never come, as the collector has found */
+	GOROUTINE_SPARE = 11,  /* for a thread of C that calls Go */
 };
 
 struct goroutine_state {
@@ -44,5 +46,11 @@ int goroutines_list(const struct process *p, const struct gobinary_info *info, u
  */
 int goroutines_read(const struct process *p, const struct gobinary_info *info, const uint64_t *list,
 		    size_t count, struct goroutine_state *out);
+/* Whether there is one: what was read makes sense, and it has begun and not ended. */
+bool goroutine_exists(const struct goroutine_state *g);
+/* Whether it is where sp and pc say: on no CPU. */
+bool goroutine_stands_still(const struct goroutine_state *g);
+/* Whether one that stood still did so all the time between two readings, as far as they show. */
+bool goroutine_has_stayed(const struct goroutine_state *before, const struct goroutine_state *now);
 
 #endif

@@ -81,6 +81,41 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* What a status of runtime2.go says of one. */
+static void test_statuses(void **state)
+{
+	static const struct {
+		bool exists, stands_still;
+	} expected[] = {{false, false}, {true, true},  {true, false},  {true, true},
+			{true, true},	{true, false}, {false, false}, {true, false},
+			{true, false},	{true, false}, {true, true},   {false, false}};
+
+	for (uint32_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		struct goroutine_state g = {.goid = 7, .status = i};
+
+		assert_int_equal(goroutine_exists(&g), expected[i].exists);
+		assert_int_equal(goroutine_stands_still(&g), expected[i].stands_still);
+		g.goid = 0;
+		assert_false(goroutine_exists(&g));
+	}
+}
+
+/* Of one that ran between two readings something has changed. */
+static void test_has_stayed(void **state)
+{
+	const struct goroutine_state g = {
+		.goid = 7, .status = GOROUTINE_WAITING, .sp = 0x1000, .pc = 0x2000};
+	struct goroutine_state changed[] = {g, g, g, g};
+
+	assert_true(goroutine_has_stayed(&g, &changed[0]));
+	changed[0].goid = 8;
+	changed[1].status = GOROUTINE_RUNNABLE;
+	changed[2].sp += 8;
+	changed[3].pc += 1;
+	for (size_t i = 0; i < sizeof(changed) / sizeof(*changed); i++)
+		assert_false(goroutine_has_stayed(&g, &changed[i]));
+}
+
 /* Each goroutine that told of itself is there once, in its state, where it was left. */
 static void test_real_program(void **state)
 {
@@ -324,6 +359,8 @@ static void test_offsets_far_away(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_statuses),
+		cmocka_unit_test(test_has_stayed),
 		cmocka_unit_test(test_real_program),
 		cmocka_unit_test_setup_teardown(test_slices, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fields, set_up, tear_down),
