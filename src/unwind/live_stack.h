@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gobinary/pclntab.h"
 #include "unwind/stack_words.h"
 
 struct gobinary;
@@ -25,11 +26,29 @@ struct live_word {
 	uint64_t limit; /* SP of that frame's caller */
 };
 
+#define LIVE_STACK_MEMO 4096 /* a power of two */
+
+/* What has been found out of one executable's frames: many stacks are alike. All zero: nothing. */
+struct live_stack_memo {
+	struct {
+		uint64_t inside; /* the frame: an address in the file; 0 none */
+		int32_t delta;	 /* < 0: the stack ends there */
+	} sizes[LIVE_STACK_MEMO];
+	struct {
+		uint64_t pc; /* of the frame, in the file; 0 none */
+		int64_t below;
+		enum pointer_slot slot;
+	} words[LIVE_STACK_MEMO];
+};
+
 /* What is asked for, and who takes it. */
 struct live_stack_query {
 	void *context;
 	bool (*is_wanted)(void *context, uint64_t word); /* cheap: asked of every word */
 	void (*take)(void *context, const struct live_word *word);
+	/* Each frame, before its words; `exact`: its pc is no return address. NULL: not wanted. */
+	void (*enter)(void *context, uint64_t pc, bool exact);
+	struct live_stack_memo *memo; /* NULL: none */
 };
 
 /*

@@ -74,7 +74,7 @@ static void check(const struct unwound_stack *out, const struct unwind_stats *st
 /* Words of one stack: each is told for the frame it lies in, and for those it is an argument of. */
 struct words {
 	const uint64_t *start;
-	size_t count, told;
+	size_t count, told, frames;
 };
 
 static bool is_wanted(void *context, uint64_t word)
@@ -90,15 +90,28 @@ static void take(void *context, const struct live_word *word)
 		abort();
 }
 
+/* Return addresses that execute themselves are those of functions that were interrupted. */
+static void enter(void *context, uint64_t pc, bool exact)
+{
+	struct words *w = context;
+
+	if (++w->frames > FRAMES || (exact && w->frames == 1))
+		abort();
+}
+
 /* All words of the record as one stack. */
 static void look_at_words(const struct sample_record *sample, const struct unwound_stack *out)
 {
 	size_t count = (sample->header.size_bytes - sizeof(*sample)) / 8;
 	struct words words = {.start = (const uint64_t *)sample->words, .count = count};
 	const struct still_stack stack = {sample->pc, {sample->sp, sample->words, count}};
-	const struct live_stack_query query = {&words, is_wanted, take};
+	static struct live_stack_memo memo; /* of all inputs: each finds what others left */
+	struct live_stack_query query = {&words, is_wanted, take, enter, NULL};
 	struct live_words live;
 
+	live_stack_each(binary, 0, &stack, &query);
+	words.told = words.frames = 0;
+	query.memo = &memo;
 	live_stack_each(binary, 0, &stack, &query);
 	if (!out->goroutine_pc)
 		return;

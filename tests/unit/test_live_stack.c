@@ -9,13 +9,18 @@
 #include "parked_stack.h"
 #include "unwind/live_stack.h"
 
-#define TAKEN_MAX 64
+#define TAKEN_MAX  64
+#define FRAMES_MAX 600
 
 struct fixture {
 	struct parked *program;
 	struct parked_stack stack;
 	uint64_t taken[TAKEN_MAX], unused[TAKEN_MAX]; /* those in use, and the others */
 	size_t taken_count, unused_count, asked;
+	uint64_t pcs[FRAMES_MAX];
+	bool exact[FRAMES_MAX];
+	size_t frame_count;
+	struct live_stack_memo *memo;
 };
 
 static int set_up(void **state)
@@ -55,12 +60,21 @@ static void take(void *context, const struct live_word *w)
 		f->unused[f->unused_count++] = w->word;
 }
 
+static void enter(void *context, uint64_t pc, bool exact)
+{
+	struct fixture *f = context;
+
+	assert_true(f->frame_count < FRAMES_MAX);
+	f->pcs[f->frame_count] = pc;
+	f->exact[f->frame_count++] = exact;
+}
+
 static void look(struct fixture *f, uint64_t pc, uint64_t sp, const uint64_t *words, size_t count)
 {
 	const struct still_stack stack = {pc, {sp, (const __u64 *)words, count}};
-	const struct live_stack_query query = {f, is_wanted, take};
+	const struct live_stack_query query = {f, is_wanted, take, enter, f->memo};
 
-	f->taken_count = f->unused_count = f->asked = 0;
+	f->taken_count = f->unused_count = f->asked = f->frame_count = 0;
 	live_stack_each(f->program->binary, 0, &stack, &query);
 }
 
@@ -101,6 +115,51 @@ static bool stands_there(const struct parked_stack *s, uint64_t word)
 		if (s->words[i] == word)
 			return true;
 	return false;
+}
+
+/* All but the outermost, in which every stack ends. */
+static void test_frames(void **state)
+{
+	struct fixture *f = *state;
+	const struct unwound_stack *u = &f->stack.unwound;
+
+	for (size_t i = 0; i < PARKED_CASES; i++) {
+		parked_stack_read(f->program, parked_cases[i].name, &f->stack);
+		look_at_all(f);
+		assert_int_equal(f->frame_count, u->count);
+		assert_int_equal(f->pcs[0], f->stack.g->pc);
+		assert_memory_equal(f->pcs + 1, u->pcs, (u->count - 1) * sizeof(*u->pcs));
+		for (size_t k = 0; k < f->frame_count; k++)
+			assert_false(f->exact[k]);
+	}
+}
+
+/* With a memo of its own stack, of others, and of all together, a stack is what it was without. */
+static void test_memo(void **state)
+{
+	struct fixture *f = *state, *without = calloc(1, sizeof(*without));
+
+	f->memo = calloc(1, sizeof(*f->memo));
+	without->program = f->program;
+	for (size_t i = 0; i < 2 * PARKED_CASES + 1; i++) {
+		const char *name = parked_cases[i % PARKED_CASES].name;
+
+		parked_stack_read(f->program, name, &f->stack);
+		parked_stack_read(f->program, name, &without->stack);
+		look_at_all(f);
+		look_at_all(without);
+		assert_true(f->taken_count > 0);
+		assert_int_equal(f->taken_count, without->taken_count);
+		assert_memory_equal(f->taken, without->taken, f->taken_count * sizeof(*f->taken));
+		assert_int_equal(f->unused_count, without->unused_count);
+		assert_memory_equal(f->unused, without->unused,
+				    f->unused_count * sizeof(*f->unused));
+		assert_int_equal(f->frame_count, without->frame_count);
+		assert_memory_equal(f->pcs, without->pcs, f->frame_count * sizeof(*f->pcs));
+	}
+	free(f->memo);
+	f->memo = NULL;
+	free(without);
 }
 
 /* The inner frame's objects first, then its caller's, and nothing else. */
@@ -223,6 +282,7 @@ static void test_interrupted(void **state)
 	uint64_t limit_ns = clock_monotonic_ns() + PARKED_PATIENCE_S * 1000000000ull;
 	struct fixture *f = calloc(1, sizeof(*f));
 	const struct parked_line *line = NULL;
+	size_t loops = 0;
 
 	f->program = p;
 	while (!line) {
@@ -239,6 +299,15 @@ static void test_interrupted(void **state)
 	assert_false(is_taken(f, f->stack.line->inner));
 	assert_true(is_unused(f, f->stack.line->inner));
 	assert_true(is_taken(f, f->stack.line->outer));
+	/* What it executes next is no return address, unlike all others. */
+	for (size_t i = 0; i < f->frame_count; i++) {
+		char name[512];
+
+		parked_function(p, f->pcs[i] - !f->exact[i], name, sizeof(name));
+		assert_int_equal(f->exact[i], !strcmp(name, "main.spins"));
+		loops += f->exact[i];
+	}
+	assert_int_equal(loops, 1);
 	free(f);
 	parked_end(p);
 }
@@ -248,6 +317,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_in_use),
 		cmocka_unit_test(test_asks_of_every_word),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_memo),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_interrupted),
