@@ -11,107 +11,25 @@
 #include "agent/census.h"
 #include "agent/targets.h"
 #include "capture_fixture.h"
-#include "parked_program.h"
+#include "census_program.h"
 
 #define GOROUTINES 14
-#define SPANS	   16 /* kept of one goroutine */
 #define GENERATION 5
 #define SECOND_NS  1000000000ull
-
-/* What a goroutine told: its open spans, outermost first. */
-struct truth {
-	char name[16];
-	uint64_t goid;
-	size_t count;
-	uint8_t ids[SPANS][8];
-};
 
 /* What the store holds. */
 struct stored {
 	size_t count;
-	struct capture_stored_span spans[GOROUTINES * SPANS];
+	struct capture_stored_span spans[GOROUTINES * CENSUS_SPANS];
 };
 
 struct scene {
-	struct parked *program;
+	struct census_program *program;
 	struct binary binary;
 	struct target target;
-	struct truth truth[GOROUTINES];
 	struct capture *capture;
 	struct stored stored;
 };
-
-static void read_truth(struct scene *f, int output)
-{
-	FILE *file = fdopen(output, "r");
-	char line[512], *rest, *word;
-
-	for (size_t i = 0; i < GOROUTINES; i++) {
-		struct truth *t = &f->truth[i];
-
-		assert_non_null(fgets(line, sizeof(line), file));
-		snprintf(t->name, sizeof(t->name), "%s", strtok_r(line, " \n", &rest));
-		t->goid = strtoull(strtok_r(NULL, " \n", &rest), NULL, 10);
-		while ((word = strtok_r(NULL, " \n", &rest))) {
-			uint64_t id = __builtin_bswap64(strtoull(word, NULL, 16));
-
-			memcpy(t->ids[t->count++], &id, sizeof(id));
-		}
-	}
-	fclose(file);
-}
-
-static void build(const char *path)
-{
-	char *const arguments[] = {"go", "build",      "-C", "tests/unit/census_program",
-				   "-o", (char *)path, ".",  NULL};
-	pid_t pid = parked_spawn(arguments, -1, -1);
-	int status;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
-static bool all_stand_still(const struct scene *f)
-{
-	const struct goroutine_state *main = parked_state(f->program, 1);
-
-	for (size_t i = 0; i < GOROUTINES; i++) {
-		const struct goroutine_state *g = parked_state(f->program, f->truth[i].goid);
-
-		if (!g || g->status != GOROUTINE_WAITING)
-			return false;
-	}
-	return main && main->status == GOROUTINE_SYSCALL;
-}
-
-static void run(struct scene *f)
-{
-	char directory[] = "/tmp/census_XXXXXX", path[64];
-	uint64_t limit_ns = clock_monotonic_ns() + PATIENCE_S * 1000000000ull;
-	char *const arguments[] = {path, NULL};
-	struct parked *p = calloc(1, sizeof(*p));
-	int in[2], out[2];
-
-	f->program = p;
-	assert_non_null(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/program", directory);
-	build(path);
-	parked_open(p, path);
-	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
-	p->pid = parked_spawn(arguments, in[0], out[1]);
-	close(in[0]);
-	close(out[1]);
-	p->input = in[1];
-	read_truth(f, out[0]);
-	unlink(path);
-	rmdir(directory);
-	assert_int_equal(process_open(p->pid, &p->process), 0);
-	for (parked_look(p); !all_stand_still(f); parked_look(p)) {
-		assert_true(clock_monotonic_ns() < limit_ns);
-		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-	}
-}
 
 static void open_store(struct scene *f, uint32_t goroutines_max)
 {
@@ -127,12 +45,12 @@ static int set_up(void **state)
 {
 	struct scene *f = calloc(1, sizeof(*f));
 
-	run(f);
-	f->binary.go = f->program->binary;
+	f->program = census_run(NULL, GOROUTINES);
+	f->binary.go = f->program->parked->binary;
 	f->target = (struct target){
-		.pid = f->program->pid,
+		.pid = f->program->parked->pid,
 		.generation = GENERATION,
-		.process = f->program->process,
+		.process = f->program->parked->process,
 		.binary = &f->binary,
 	};
 	*state = f;
@@ -143,7 +61,7 @@ static int tear_down(void **state)
 {
 	struct scene *f = *state;
 
-	parked_end(f->program);
+	census_program_end(f->program);
 	free(f);
 	return 0;
 }
@@ -152,7 +70,7 @@ static void keep_stored(void *context, const struct capture_stored_span *span)
 {
 	struct stored *s = context;
 
-	assert_true(s->count < GOROUTINES * SPANS);
+	assert_true(s->count < GOROUTINES * CENSUS_SPANS);
 	s->spans[s->count++] = *span;
 }
 
@@ -163,9 +81,9 @@ static void read_store(struct scene *f)
 }
 
 /* The stored spans of one goroutine are those it told of, in order. */
-static void check_goroutine(const struct scene *f, const struct truth *t)
+static void check_goroutine(const struct scene *f, const struct census_truth *t)
 {
-	const struct goroutine_state *g = parked_state(f->program, t->goid);
+	const struct goroutine_state *g = parked_state(f->program->parked, t->goid);
 	size_t count = 0;
 
 	for (size_t i = 0; i < f->stored.count; i++) {
@@ -181,11 +99,12 @@ static void check_goroutine(const struct scene *f, const struct truth *t)
 		assert_int_equal(s->older, 1);
 		assert_int_equal(s->g, g->g);
 		/* The ID, as it stands in the span that is pointed to. */
-		assert_int_equal(process_read_memory(f->program->process,
-						     s->address + f->program->info->span.context +
-							     f->program->info->span.context_span_id,
-						     id, 8),
-				 0);
+		assert_int_equal(
+			process_read_memory(f->program->parked->process,
+					    s->address + f->program->parked->info->span.context +
+						    f->program->parked->info->span.context_span_id,
+					    id, 8),
+			0);
 		assert_memory_equal(id, s->span_id, 8);
 	}
 	if (count != t->count)
@@ -206,8 +125,8 @@ static void test_all(void **state)
 	size_t tagged = 0, spans = 0;
 
 	for (size_t i = 0; i < GOROUTINES; i++) {
-		tagged += f->truth[i].count > 0;
-		spans += f->truth[i].count;
+		tagged += f->program->truth[i].count > 0;
+		spans += f->program->truth[i].count;
 	}
 	assert_int_equal(tagged, 9);
 	open_store(f, 1024);
@@ -215,7 +134,7 @@ static void test_all(void **state)
 	take(f, &result);
 	read_store(f);
 	for (size_t i = 0; i < GOROUTINES; i++)
-		check_goroutine(f, &f->truth[i]);
+		check_goroutine(f, &f->program->truth[i]);
 	assert_int_equal(f->stored.count, spans);
 	assert_int_equal(result.tagged, tagged);
 	assert_int_equal(result.running, 0);
@@ -241,10 +160,12 @@ static void test_again(void **state)
 
 	open_store(f, 1024);
 	for (size_t i = 0; i < GOROUTINES; i++) {
-		if (!strcmp(f->truth[i].name, "one"))
-			result.ran[0] = parked_state(f->program, f->truth[i].goid)->g;
-		if (!strcmp(f->truth[i].name, "none"))
-			result.ran[1] = parked_state(f->program, f->truth[i].goid)->g;
+		if (!strcmp(f->program->truth[i].name, "one"))
+			result.ran[0] =
+				parked_state(f->program->parked, f->program->truth[i].goid)->g;
+		if (!strcmp(f->program->truth[i].name, "none"))
+			result.ran[1] =
+				parked_state(f->program->parked, f->program->truth[i].goid)->g;
 	}
 	assert_int_equal(census_look(f->capture, &f->target, &result, SECOND_NS), 0);
 	assert_int_equal(result.goroutines, 2);
