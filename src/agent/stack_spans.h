@@ -14,7 +14,8 @@ struct gobinary;
 struct process;
 struct stack_spans;
 
-#define STACK_SPANS_MAX 16 /* of one goroutine; beyond, those found first count */
+#define STACK_SPANS_MAX	 16 /* of one goroutine; beyond, those found first count */
+#define STACK_FRAMES_MAX 128
 
 /* A process that is looked at; all lent. */
 struct stack_spans_process {
@@ -24,13 +25,22 @@ struct stack_spans_process {
 	uint64_t now_ns; /* wall time: no span began later */
 };
 
-/* What one stack leads to, outermost span first. */
+struct stack_frame {
+	uint64_t pc;
+	bool exact; /* no return address: what executes next */
+};
+
+/* What one stack shows. */
 struct stack_spans_found {
-	size_t count;
+	/* Spans that the stack holds, outermost first, then `led_to` of them to which but a context
+	 * leads. */
+	size_t count, led_to;
 	struct span_memory spans[STACK_SPANS_MAX];
 	/* A function was interrupted between any two instructions: a span that it alone knows is
 	 * not found. */
 	bool interrupted;
+	size_t frame_count; /* leaf first; beyond STACK_FRAMES_MAX they are counted only */
+	struct stack_frame frames[STACK_FRAMES_MAX];
 };
 
 /* For all goroutines of one process, one after the other. -ENOMEM */
@@ -43,5 +53,10 @@ void stack_spans_close(struct stack_spans *s);
  */
 int stack_spans_find(struct stack_spans *s, uint64_t g, const struct still_stack *stack,
 		     struct stack_spans_found *out);
+/*
+ * Adds the open spans to which the contexts lead that are in use on the stack last searched: the
+ * nearest one of each. Whoever has but a context works for its span all the same.
+ */
+int stack_spans_follow_contexts(struct stack_spans *s, struct stack_spans_found *out);
 
 #endif

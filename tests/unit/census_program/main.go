@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // census_program has goroutines that stand still with spans of all kinds, and tells of each which
-// open ones it works for, outermost first. Ends with its standard input.
+// open ones it works for, outermost first; "+" before those to which but a context leads. With an
+// argument contexts are what it is about. Ends with its standard input.
 package main
 
 import (
@@ -26,12 +27,17 @@ var (
 	printing sync.Mutex
 )
 
-func tell(name string, open ...trace.Span) {
+func tell(name string, open ...trace.Span) { tellContexts(name, open) }
+
+func tellContexts(name string, open []trace.Span, ledTo ...trace.Span) {
 	text := make([]byte, 64)
 	text = text[:runtime.Stack(text, false)]
 	words := []string{name, strings.Fields(string(text))[1]}
 	for _, span := range open {
 		words = append(words, span.ID())
+	}
+	for _, span := range ledTo {
+		words = append(words, "+"+span.ID())
 	}
 	printing.Lock()
 	defer printing.Unlock()
@@ -241,13 +247,21 @@ func park(depth int) {
 	}
 }
 
-func main() {
-	ever = make(chan struct{})
+func spans() {
 	for _, f := range []func(){
 		none, one, nested, ended, wrapped, frames, unsampled, over, bare, many, strangers,
 		addressed, grown, recycled,
 	} {
 		go f()
+	}
+}
+
+func main() {
+	ever = make(chan struct{})
+	if len(os.Args) > 1 {
+		contexts()
+	} else {
+		spans()
 	}
 	var input [1]byte
 	for {
