@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/dump.h"
 #include "agent/options.h"
 #include "agent/show.h"
 #include "base/log.h"
@@ -37,6 +38,8 @@ int main(int argc, char **argv)
 		return EXIT_DONE;
 	case ACTION_SHOW:
 		return show_run(&options, &log);
+	case ACTION_DUMP:
+		return dump_run(&options, &log);
 	case ACTION_PROFILE:
 		break;
 	}

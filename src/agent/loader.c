@@ -39,20 +39,20 @@ struct loader {
 	int ready_fd;
 };
 
-static void load(struct loader *l, const struct request *request, struct loaded *out)
+void loader_load(struct binary_store *store, struct block_cache *cache, pid_t pid,
+		 struct loaded *out)
 {
 	int fd;
 
 	memset(out, 0, sizeof(*out));
-	out->pid = request->pid;
-	out->number = request->number;
-	out->error = process_open(request->pid, &out->process);
+	out->pid = pid;
+	out->error = process_open(pid, &out->process);
 	if (out->error)
 		return;
 	fd = process_open_executable(out->process);
 	if (fd == -ESRCH && process_is_alive(out->process))
 		fd = -ENXIO;
-	out->error = fd < 0 ? fd : binary_store_get(l->store, fd, l->cache, &out->binary);
+	out->error = fd < 0 ? fd : binary_store_get(store, fd, cache, &out->binary);
 	if (fd >= 0)
 		close(fd);
 	if (!out->error)
@@ -102,7 +102,8 @@ static void *run(void *argument)
 		l->request_first = (l->request_first + 1) % QUEUE_MAX;
 		l->request_count--;
 		pthread_mutex_unlock(&l->lock);
-		load(l, &request, &result);
+		loader_load(l->store, l->cache, request.pid, &result);
+		result.number = request.number;
 		pthread_mutex_lock(&l->lock);
 		if (!deliver(l, &result))
 			discard(l, &result);

@@ -11,6 +11,7 @@
 
 struct binary;
 struct binary_store;
+struct block_cache;
 struct loader;
 struct process;
 
@@ -24,6 +25,9 @@ struct loaded {
 	struct identity identity;
 };
 
+/* What becomes of one process, on the caller's thread; `cache` serves this reading alone. */
+void loader_load(struct binary_store *store, struct block_cache *cache, pid_t pid,
+		 struct loaded *out);
 int loader_open(struct binary_store *store, struct loader **out);
 /*
  * Waits at most a second for the thread. False: it hangs in a read of a foreign file, and goes on

@@ -5,11 +5,11 @@
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/options_private.h"
 #include "agent/output.h"
 
 enum option_key {
@@ -27,15 +27,6 @@ enum option_key {
 	KEY_SPAN,
 	KEY_SPAN_NAME,
 	KEY_SERVICE,
-};
-
-struct parsing {
-	struct options *options;
-	char *why;
-	size_t why_size;
-	bool failed;
-	bool explicit_frequency, explicit_wait;
-	int next; /* index of the argument behind the last one that was understood */
 };
 
 static const struct argp_option profile_options[] = {
@@ -73,20 +64,6 @@ static const struct argp_option show_options[] = {
 	{0},
 };
 
-static error_t __attribute__((format(printf, 2, 3)))
-refuse(struct parsing *p, const char *format, ...)
-{
-	va_list arguments;
-
-	if (p->failed)
-		return EINVAL;
-	va_start(arguments, format);
-	vsnprintf(p->why, p->why_size, format, arguments);
-	va_end(arguments);
-	p->failed = true;
-	return EINVAL;
-}
-
 /* A process named twice is one process: it is counted when it ends. */
 static bool has_pid(const struct options *o, pid_t pid)
 {
@@ -101,16 +78,15 @@ static error_t parse_pids(struct parsing *p, const char *text)
 	struct options *o = p->options;
 
 	for (;;) {
-		char *end;
-		long pid;
+		const char *end;
+		pid_t pid = options_parse_pid(text, &end);
 
-		errno = 0;
-		pid = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : 0;
-		if (pid <= 0 || pid > 4194304 || errno || (*end && *end != ','))
-			return refuse(p, "--pid: not a process ID: %s", text);
+		if (!pid || (*end && *end != ','))
+			return options_refuse(p, "--pid: not a process ID: %s", text);
 		if (!has_pid(o, pid)) {
 			if (o->pid_count == OPTIONS_PIDS_MAX)
-				return refuse(p, "--pid: at most %d processes", OPTIONS_PIDS_MAX);
+				return options_refuse(p, "--pid: at most %d processes",
+						      OPTIONS_PIDS_MAX);
 			o->pids[o->pid_count++] = pid;
 		}
 		if (!*end)
@@ -126,7 +102,8 @@ static error_t parse_number(struct parsing *p, const char *name, const char *tex
 
 	*out = strtod(text, &end);
 	if (end == text || *end || !(*out >= least && *out <= most))
-		return refuse(p, "%s: a number from %.8g to %.8g, not %s", name, least, most, text);
+		return options_refuse(p, "%s: a number from %.8g to %.8g, not %s", name, least,
+				      most, text);
 	return 0;
 }
 
@@ -139,7 +116,7 @@ static error_t parse_whole(struct parsing *p, const char *name, const char *text
 	if (error)
 		return error; /* what is out of range does not fit into *out */
 	*out = number;
-	return *out == number ? 0 : refuse(p, "%s: a whole number, not %s", name, text);
+	return *out == number ? 0 : options_refuse(p, "%s: a whole number, not %s", name, text);
 }
 
 static error_t parse_duration(struct parsing *p, const char *text)
@@ -156,7 +133,7 @@ static error_t parse_switch(struct parsing *p, const char *name, const char *tex
 {
 	*out = !strcmp(text, "on");
 	if (!*out && strcmp(text, "off"))
-		return refuse(p, "%s: on or off, not %s", name, text);
+		return options_refuse(p, "%s: on or off, not %s", name, text);
 	return 0;
 }
 
@@ -164,7 +141,7 @@ static error_t parse_hex(struct parsing *p, const char *name, const char *text, 
 			 const char **out)
 {
 	if (strlen(text) != digits || strspn(text, "0123456789abcdefABCDEF") != digits)
-		return refuse(p, "%s: %zu hex digits, not %s", name, digits, text);
+		return options_refuse(p, "%s: %zu hex digits, not %s", name, digits, text);
 	*out = text;
 	return 0;
 }
@@ -173,7 +150,7 @@ static error_t add(struct parsing *p, const char *name, const char **list, size_
 		   size_t max, const char *value)
 {
 	if (*count == max)
-		return refuse(p, "%s: given more than %zu times", name, max);
+		return options_refuse(p, "%s: given more than %zu times", name, max);
 	list[(*count)++] = value;
 	return 0;
 }
@@ -183,20 +160,15 @@ static error_t parse_output(struct parsing *p, const char *path)
 	struct options *o = p->options;
 
 	if (o->action == ACTION_SHOW && (!output_is_known(path) || output_is_sample_log(path)))
-		return refuse(p, "-o %s: show writes .pb.gz, .folded or .otlp", path);
+		return options_refuse(p, "-o %s: show writes .pb.gz, .folded or .otlp", path);
 	if (!output_is_known(path))
-		return refuse(p, "-o %s: the name must end in %s", path, output_known_names());
+		return options_refuse(p, "-o %s: the name must end in %s", path,
+				      output_known_names());
 	for (size_t i = 0; i < o->output_count; i++)
 		if (output_is_sample_log(path) && output_is_sample_log(o->outputs[i]))
-			return refuse(p, "-o %s: only one .jsonl file can be written", path);
+			return options_refuse(p, "-o %s: only one .jsonl file can be written",
+					      path);
 	return add(p, "-o", o->outputs, &o->output_count, OPTIONS_OUTPUTS_MAX, path);
-}
-
-/* argp does not tell which argument it failed at: the one behind the last good one. */
-static void note_progress(struct parsing *p, int key, const struct argp_state *state)
-{
-	if (key < ARGP_KEY_END)
-		p->next = state->next;
 }
 
 static error_t parse_wait(struct parsing *p, const char *text)
@@ -213,7 +185,7 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 	struct parsing *p = state->input;
 	struct options *o = p->options;
 
-	note_progress(p, key, state);
+	options_note_progress(p, key, state);
 	switch (key) {
 	case 'p':
 		return parse_pids(p, argument);
@@ -253,7 +225,7 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		if (state->quoted)
-			return refuse(p, "-- is not followed by a command");
+			return options_refuse(p, "-- is not followed by a command");
 		return 0;
 	case ARGP_KEY_ARGS:
 		if (state->quoted && state->quoted == state->next) {
@@ -261,14 +233,18 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 			return 0;
 		}
 		if (o->pid_count && isdigit((unsigned char)*state->argv[state->next]))
-			return refuse(p,
-				      "unexpected argument %s (-p takes pids with commas: -p 1,2)",
-				      state->argv[state->next]);
+			return options_refuse(
+				p, "unexpected argument %s (-p takes pids with commas: -p 1,2)",
+				state->argv[state->next]);
 		if (!strcmp(state->argv[state->next], "show"))
-			return refuse(p, "options of show stand behind it: spanprof show FILE... "
-					 "[OPTION...]");
-		return refuse(p, "unexpected argument %s (a command to run goes behind --)",
-			      state->argv[state->next]);
+			return options_refuse(
+				p, "options of show stand behind it: spanprof show FILE... "
+				   "[OPTION...]");
+		if (!strcmp(state->argv[state->next], "dump"))
+			return options_refuse(p, "options of dump stand behind it: spanprof dump "
+						 "-p PID");
+		return options_refuse(p, "unexpected argument %s (a command to run goes behind --)",
+				      state->argv[state->next]);
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -278,7 +254,7 @@ static error_t parse_show(int key, char *argument, struct argp_state *state)
 	struct parsing *p = state->input;
 	struct options *o = p->options;
 
-	note_progress(p, key, state);
+	options_note_progress(p, key, state);
 	switch (key) {
 	case KEY_TRACE:
 		return parse_hex(p, "--trace", argument, 32, &o->trace_id);
@@ -308,7 +284,9 @@ static const struct argp profile_argp = {
 	"Profiles unmodified Go services and tags every sample with its OpenTelemetry span.\v"
 	"Without a selector every Go process of the host is profiled, and the report is printed "
 	"unless -o or an endpoint takes the profile. What -o FILE.otlp wrote is read by spanprof "
-	"show FILE... (spanprof show --help). With -d a COMMAND that still runs is ended by "
+	"show FILE... (spanprof show --help); what every open span of a process does right now "
+	"is printed by spanprof dump -p PID (spanprof dump --help). With -d a COMMAND that still "
+	"runs is ended by "
 	"SIGTERM. All OTEL_EXPORTER_OTLP_* variables are honoured; a process with SPANPROF=off in "
 	"its "
 	"environment is left alone. Exit status: 0 done, 1 failed or not all delivered, 2 "
@@ -325,23 +303,6 @@ static const struct argp show_argp = {
 	NULL,	      NULL,
 	NULL};
 
-/* --help and --version, which argp would answer with an exit of its own. */
-static bool answer_help(int argc, char **argv, const struct argp *argp, char *name)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") ||
-		    !strcmp(argv[i], "-?")) {
-			argp_help(argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, name);
-			return true;
-		}
-		if (!strcmp(argv[i], "--version") || !strcmp(argv[i], "-V")) {
-			printf("spanprof %s\n", SPANPROF_VERSION);
-			return true;
-		}
-	}
-	return false;
-}
-
 static int check_profile(struct parsing *p)
 {
 	struct options *o = p->options;
@@ -350,11 +311,13 @@ static int check_profile(struct parsing *p)
 	if (p->failed)
 		return -EINVAL;
 	if (selectors > 1)
-		return -refuse(p, "--pid, --exe and a COMMAND exclude each other");
+		return -options_refuse(p, "--pid, --exe and a COMMAND exclude each other");
 	if (o->pid_count && (o->include || o->exclude_glob_count))
-		return -refuse(p, "--include and --exclude choose among processes: not with --pid");
+		return -options_refuse(
+			p, "--include and --exclude choose among processes: not with --pid");
 	if (o->exe_selector && o->include)
-		return -refuse(p, "--exe already says which executables: not with --include");
+		return -options_refuse(p,
+				       "--exe already says which executables: not with --include");
 	if (!p->explicit_frequency)
 		o->frequency_hz = options_is_local(o) ? 99 : 19;
 	if (!p->explicit_wait)
@@ -369,6 +332,8 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 	const struct argp *argp = show ? &show_argp : &profile_argp;
 	char name[] = "spanprof", show_name[] = "spanprof show";
 
+	if (argc > 1 && !strcmp(argv[1], "dump"))
+		return options_parse_dump(argc - 1, argv + 1, out, why, why_size);
 	*out = (struct options){
 		.action = show ? ACTION_SHOW : ACTION_PROFILE,
 		.window_s = 10,
@@ -376,20 +341,13 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 		.probes = true,
 		.probe_budget = 2,
 	};
-	if (answer_help(argc, argv, argp, show ? show_name : name)) {
-		out->action = ACTION_DONE;
-		return 0;
-	}
-	/* In order: else "foo -- bar" would be permuted into the command "foo bar". */
-	if (argp_parse(argp, argc - show, argv + show,
-		       ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_IN_ORDER, NULL, &p))
-		return -refuse(&p, "unknown or incomplete option %s (see --help)",
-			       p.next < argc - show ? argv[show + p.next] : "");
-	if (!show)
-		return check_profile(&p);
-	if (p.failed)
+	if (options_run(&p, argp, show ? show_name : name, argc - show, argv + show))
 		return -EINVAL;
-	return out->file_count ? 0 : -refuse(&p, "show: name at least one FILE");
+	if (out->action == ACTION_PROFILE)
+		return check_profile(&p);
+	if (out->action == ACTION_SHOW && !out->file_count)
+		return -options_refuse(&p, "show: name at least one FILE");
+	return 0;
 }
 
 bool options_is_local(const struct options *o)

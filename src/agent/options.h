@@ -13,7 +13,7 @@
 #define OPTIONS_GLOBS_MAX   32
 #define OPTIONS_FILES_MAX   256
 
-enum options_action { ACTION_PROFILE, ACTION_SHOW, ACTION_DONE };
+enum options_action { ACTION_PROFILE, ACTION_SHOW, ACTION_DUMP, ACTION_DONE };
 
 struct options {
 	enum options_action action;

@@ -157,8 +157,38 @@ static void test_command(void **state)
 	refused("-p 1 2", "unexpected argument 2 (-p takes pids with commas: -p 1,2)");
 	refused("-o a.otlp show b.otlp", "options of show stand behind it: spanprof show FILE... "
 					 "[OPTION...]");
+	refused("-p 1 dump", "options of dump stand behind it: spanprof dump -p PID");
 	refused("shop -- x", "unexpected argument shop (a command to run goes behind --)");
 	refused("-p 1 shop --bogus", "unexpected argument shop (a command to run goes behind --)");
+}
+
+static void test_dump(void **state)
+{
+	struct options o = accepted("dump -p 4194304");
+
+	assert_int_equal(o.action, ACTION_DUMP);
+	assert_int_equal(o.pid_count, 1);
+	assert_int_equal(o.pids[0], 4194304);
+	assert_false(o.verbose);
+	o = accepted("dump --verbose --pid=7 -p7");
+	assert_int_equal(o.pid_count, 1);
+	assert_int_equal(o.pids[0], 7);
+	assert_true(o.verbose);
+
+	refused("dump", "dump: name the process (-p PID)");
+	refused("dump 7", "dump: unexpected argument 7 (spanprof dump -p PID)");
+	refused("dump -p 7 8", "dump: unexpected argument 8 (spanprof dump -p PID)");
+	refused("dump -p 7,8", "dump: exactly one process (-p PID)");
+	refused("dump -p 7 -p 8", "dump: exactly one process (-p PID)");
+	refused("dump -p x", "--pid: not a process ID: x");
+	refused("dump -p 0", "--pid: not a process ID: 0");
+	refused("dump -p 4194305", "--pid: not a process ID: 4194305");
+	refused("dump -p 99999999999999999999", "--pid: not a process ID: 99999999999999999999");
+	refused("dump -p -7", "--pid: not a process ID: -7");
+	refused("dump -p 7x", "--pid: not a process ID: 7x");
+	refused("dump -p", "unknown or incomplete option -p (see --help)");
+	refused("dump -p 7 -d 1", "unknown or incomplete option -d (see --help)");
+	refused("dump -p 7 -- x", "dump: unexpected argument x (spanprof dump -p PID)");
 }
 
 static void test_show(void **state)
@@ -310,7 +340,7 @@ static void test_help(void **state)
 	static const char *const options[] = {
 		"--pid",       "--exe",		  "--include", "--exclude",	  "--duration",
 		"--frequency", "--output",	  "--window",  "--kernel-stacks", "--probes",
-		"--verbose",   "--otlp-endpoint", "--wait",
+		"--verbose",   "--otlp-endpoint", "--wait",    "spanprof dump",
 	};
 	char text[8192];
 
@@ -326,6 +356,12 @@ static void test_help(void **state)
 	assert_memory_equal(text, "Usage: spanprof show ", strlen("Usage: spanprof show "));
 	assert_non_null(strstr(text, "--span-name"));
 	assert_null(strstr(text, "--pid"));
+	printed("dump --help", text, sizeof(text));
+	assert_memory_equal(text, "Usage: spanprof dump ", strlen("Usage: spanprof dump "));
+	assert_non_null(strstr(text, "--pid"));
+	assert_null(strstr(text, "--wait"));
+	printed("dump -V", text, sizeof(text));
+	assert_string_equal(text, "spanprof " SPANPROF_VERSION "\n");
 }
 
 /* A short buffer is not overrun, and ends. */
@@ -343,17 +379,12 @@ static void test_short_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_profile),
-		cmocka_unit_test(test_command),
-		cmocka_unit_test(test_show),
-		cmocka_unit_test(test_selectors),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_caps),
-		cmocka_unit_test(test_help),
-		cmocka_unit_test(test_short_answer),
-		cmocka_unit_test(test_refused_numbers),
+		cmocka_unit_test(test_defaults),     cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_command),	     cmocka_unit_test(test_show),
+		cmocka_unit_test(test_dump),	     cmocka_unit_test(test_selectors),
+		cmocka_unit_test(test_numbers),	     cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_caps),	     cmocka_unit_test(test_help),
+		cmocka_unit_test(test_short_answer), cmocka_unit_test(test_refused_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
