@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/bytes.h"
 #include "base/location.h"
 #include "report/names.h"
@@ -111,8 +112,8 @@ static void print_ids(const struct paint *p, const struct dump_span *span)
 {
 	char trace_id[33], span_id[17];
 
-	report_hex(span->trace_id, sizeof(span->trace_id), trace_id);
-	report_hex(span->span_id, sizeof(span->span_id), span_id);
+	hex_write(span->trace_id, sizeof(span->trace_id), trace_id);
+	hex_write(span->span_id, sizeof(span->span_id), span_id);
 	paint_text(p, PAINT_PLAIN, "    trace ");
 	paint_text(p, PAINT_PLAIN, trace_id);
 	if (p->columns < ID_COLUMNS) {
@@ -188,7 +189,7 @@ static void print_candidates(const struct paint *p, const struct dump_goroutine 
 	for (size_t i = 0; i < g->candidate_count; i++) {
 		const struct dump_candidate *c = &g->candidates[i];
 
-		report_hex(c->span_id, sizeof(c->span_id), span_id);
+		hex_write(c->span_id, sizeof(c->span_id), span_id);
 		write_place(c->at, 1, place);
 		snprintf(line, sizeof(line), "%s: span %s %s (goroutine %" PRIu64 ", %s %s)", words,
 			 span_id, c->span_name, c->goid, names_short(c->at->function), place);
@@ -208,7 +209,7 @@ static void print_goroutine(const struct paint *p, const struct dump_goroutine *
 	size_t columns = function_columns(p, g);
 
 	if (g->other_span_id) {
-		report_hex(g->other_span_id, sizeof(span_id) / 2, span_id);
+		hex_write(g->other_span_id, sizeof(span_id) / 2, span_id);
 		snprintf(line + used, sizeof(line) - (size_t)used, ", now in span %s", span_id);
 	}
 	paint_wrapped(p, PAINT_PLAIN, line, 4);
