@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hex.h"
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/location.h"
 #include "report/names.h"
 #include "report/paint.h"

@@ -176,7 +176,7 @@ no_files()
 
 go_build tests/e2e/sink "$work/sink"
 shop_build "$work"
-shop_start "$work" -load 60
+shop_start "$work" -load 120
 child "$shop_pid"
 several_at_once
 span_by_span

@@ -180,7 +180,7 @@ bad_receiver()
 	shift 3
 	began=$(date +%s.%N)
 	run "$wanted" "$spanprof" -p "$shop_pid" -d 2 --window 1 --otlp-endpoint "http://$address"
-	expect_within 'seconds' "$(seconds_since "$began")" 2 "${seconds_max:-4}"
+	expect_within 'seconds' "$(seconds_since "$began")" 2 "${seconds_max:-7}"
 	expect_text "$work/out" 'samples .* CPU .* inside' 'report'
 	for expression; do
 		expect_text "$work/log" "$expression" said
