@@ -218,12 +218,9 @@ static void test_other_answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_use),
-		cmocka_unit_test(test_implausible),
-		cmocka_unit_test(test_sampled_out),
-		cmocka_unit_test(test_in_one_frame),
-		cmocka_unit_test(test_children),
-		cmocka_unit_test(test_under_an_older_one),
+		cmocka_unit_test(test_in_use),	      cmocka_unit_test(test_implausible),
+		cmocka_unit_test(test_sampled_out),   cmocka_unit_test(test_in_one_frame),
+		cmocka_unit_test(test_children),      cmocka_unit_test(test_under_an_older_one),
 		cmocka_unit_test(test_other_answers),
 	};
 
