@@ -30,10 +30,11 @@ type figures struct {
 	Resources    int      `json:"resources"`
 	Profiles     int      `json:"profiles"`
 	Samples      int      `json:"samples"`
-	Values       int64    `json:"values"`        // sum over all samples
+	Values       int64    `json:"values"`        // sum over all samples of CPU time
 	LinkedValues int64    `json:"linked_values"` // of those with a link
 	CPUNanos     int64    `json:"cpu_ns"`        // values × period, of CPU time
-	Links        int      `json:"links"`         // distinct
+	OffCPUNanos  int64    `json:"off_cpu_ns"`
+	Links        int      `json:"links"` // distinct
 	Stacks       int      `json:"stacks"`
 	Services     []string `json:"services"`
 	TimeUnixNano uint64   `json:"time_unix_nano"`

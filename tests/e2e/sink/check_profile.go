@@ -82,6 +82,13 @@ func (c *check) samples(where string, profile *profiles.Profile) {
 	}
 }
 
+// isOffCPU tells whether a profile's values are nanoseconds on no CPU, not samples of CPU time.
+func isOffCPU(d *profiles.ProfilesDictionary, profile *profiles.Profile) bool {
+	table, kind := d.GetStringTable(), profile.GetSampleType()
+	return int(kind.GetTypeStrindex()) < len(table) && kind.GetTypeStrindex() >= 0 &&
+		table[kind.GetTypeStrindex()] == "off_cpu"
+}
+
 func (c *check) sample(where string, profile *profiles.Profile, sample *profiles.Sample) {
 	c.Samples++
 	sum := int64(0)
@@ -91,12 +98,14 @@ func (c *check) sample(where string, profile *profiles.Profile, sample *profiles
 		}
 		sum += value
 	}
-	c.Values += sum
-	if c.string(profile.GetSampleType().GetUnitStrindex()) == "count" {
+	if isOffCPU(c.dictionary, profile) {
+		c.OffCPUNanos += sum
+	} else {
+		c.Values += sum
 		c.CPUNanos += sum * profile.GetPeriod()
-	}
-	if sample.GetLinkIndex() != 0 {
-		c.LinkedValues += sum
+		if sample.GetLinkIndex() != 0 {
+			c.LinkedValues += sum
+		}
 	}
 	c.attributes(where, sample.GetAttributeIndices())
 	if c.reach(where, "link", sample.GetLinkIndex(), len(c.dictionary.GetLinkTable())) {

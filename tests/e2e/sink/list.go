@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// "list FILE..." prints what requests say of services and spans, in lines that a shell can compare;
-// "unframe FILE DIRECTORY" takes apart what a Collector's file exporter wrote (format: proto).
+// "list FILE..." prints what requests say of services, of spans and their CPU time, in lines that a
+// shell can compare; "unframe FILE DIRECTORY" takes apart what a Collector wrote (format: proto).
 
 package main
 
@@ -64,6 +64,9 @@ func (l *listing) add(request *collector.ExportProfilesServiceRequest) {
 		}
 		for _, scope := range from.GetScopeProfiles() {
 			for _, profile := range scope.GetProfiles() {
+				if isOffCPU(d, profile) {
+					continue
+				}
 				for _, sample := range profile.GetSamples() {
 					l.addSample(d, sample)
 				}
