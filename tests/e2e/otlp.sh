@@ -81,6 +81,8 @@ delivers_all()
 	expect_within 'windows in 10 s of 3 s' "$(sink_figure request | wc -l)" 3 6
 	expect 'values of all requests' "$(sink_figure values | sum)" "$(report_samples "$work/out")"
 	expect_text "$work/log" "delivered $(sink_figure values | sum) samples in" said
+	expect_within 'seconds on no CPU, of all requests' \
+		"$(sink_figure off_cpu_ns | awk '{ sum += $1 } END { print sum / 1e9 }')" 2 200
 	sink_figure values >"$work/values"
 	sink_figure linked_values | sum >"$work/linked"
 	expect_within 'percent inside spans' "$(sum <"$work/values" |
