@@ -39,17 +39,15 @@ func readPprof(path string) ([]taggedSample, error) {
 	if err != nil {
 		return nil, err
 	}
-	value := -1
-	for i, kind := range p.SampleType {
-		if kind.Type == "cpu" && kind.Unit == "nanoseconds" {
-			value = i
-		}
-	}
+	value := typeIndex(p, "cpu")
 	if value < 0 {
 		return nil, fmt.Errorf("%s: no sample type cpu/nanoseconds", path)
 	}
 	var samples []taggedSample
 	for _, s := range p.Sample {
+		if s.Value[value] == 0 {
+			continue // off-CPU time
+		}
 		t := taggedSample{trace: label(s, "trace_id"), span: label(s, "span_id"),
 			name: label(s, "span_name"), ns: s.Value[value]}
 		for _, l := range s.Location {
