@@ -220,7 +220,7 @@ void pipeline_add_wait(struct pipeline *p, struct target *target,
 
 	p->stack.count = p->stack.kernel_count = 0;
 	p->stack.truncated = false;
-	if (record->sample.curg_stack_count) /* else it ran, and nobody knows where */
+	if (record->sample.curg_pc) /* else it ran, and nobody knows where */
 		unwind_sample(&record->sample, target->binary->go, target->bias, &p->stack,
 			      &p->stats.unwind);
 	input.location_count = find_wait_locations(p, target, record);
