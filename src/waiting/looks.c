@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gobinary/gobinary.h"
+#include "process/process.h"
 
 void looks_begin(struct looks *l, const struct process *p, const struct gobinary_info *info)
 {
@@ -176,10 +177,15 @@ bool look_has_stack(const struct look *look)
 	return look->g.status != GOROUTINE_RUNNING;
 }
 
+/* Its g alone may be as it was when it has been away and come back. */
 bool look_is_still(const struct looks *l, const struct look *look)
 {
+	size_t bytes = look->top.count * sizeof(*look->top.words);
 	struct goroutine_state now;
+	struct parked_top again;
 
-	return !goroutines_read(l->process, l->info, &look->g.g, 1, &now) &&
+	return !process_read_memory(l->process, look->g.sp, again.words, bytes) &&
+	       !memcmp(again.words, look->top.words, bytes) &&
+	       !goroutines_read(l->process, l->info, &look->g.g, 1, &now) &&
 	       is_same(&look->g, &now);
 }

@@ -62,7 +62,7 @@ int looks_read(struct looks *l, const struct waiting_span *spans);
 bool look_has_span(const struct look *look);
 /* Whether its stack is where its runtime.g says: not that of one that runs. */
 bool look_has_stack(const struct look *look);
-/* Whether it is still as it was. */
+/* Whether it, and the top of its stack, are still as they were. */
 bool look_is_still(const struct looks *l, const struct look *look);
 
 #endif
