@@ -7,7 +7,9 @@
 #   tests/e2e/interrupt.sh BUILD_DIR [TIMES]
 set -eu
 spanprof=$(realpath "${1:?usage: interrupt.sh BUILD_DIR [TIMES]}")/spanprof
-times=${2:-20}
+times=12
+[ "${SPANPROF_TIER:-default}" != full ] || times=20
+times=${2:-$times}
 cd "$(dirname "$0")/../.."
 . scripts/lib/go.sh
 . scripts/lib/e2e.sh

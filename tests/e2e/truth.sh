@@ -18,8 +18,8 @@ hertz=199
 if [ $# -gt 2 ]; then
 	shift 2
 else
-	set -- default stripped-pie
-	[ "${SPANPROF_TIER:-default}" != full ] || set -- "$@" stripped race unoptimized
+	set -- stripped-pie
+	[ "${SPANPROF_TIER:-default}" != full ] || set -- default "$@" stripped race unoptimized
 fi
 
 flags_of()
