@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What stands on a real terminal: one table, renewed in place, under log lines that stay; the whole
 # screen of a COMMAND left to it; the report as wide as the terminal.
+# Tier: full
 # Time limit: 120
 #
 #   tests/e2e/terminal.sh BUILD_DIR
