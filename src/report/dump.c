@@ -15,7 +15,6 @@
 
 #define UNCUT_COLUMNS  100000 /* of a pipe */
 #define TITLE_COLUMNS  80     /* farther apart, the eye loses the row */
-#define ID_COLUMNS     66     /* "    trace " 32 "  span " 16, and a little */
 #define STACK_INDENT   6
 #define FUNCTION_MIN   16
 #define FUNCTION_MAX   64 /* columns that are kept free for functions, so that files align */
@@ -105,23 +104,6 @@ static void print_title(const struct paint *p, size_t number, const struct dump_
 	paint_cell(p, PAINT_BOLD, span->name, room, false);
 	paint_spaces(p, 2 + (used < columns ? columns - used : 0));
 	paint_text(p, PAINT_BOLD, age);
-	paint_end_line(p);
-}
-
-static void print_ids(const struct paint *p, const struct dump_span *span)
-{
-	char trace_id[33], span_id[17];
-
-	hex_write(span->trace_id, sizeof(span->trace_id), trace_id);
-	hex_write(span->span_id, sizeof(span->span_id), span_id);
-	paint_text(p, PAINT_PLAIN, "    trace ");
-	paint_text(p, PAINT_PLAIN, trace_id);
-	if (p->columns < ID_COLUMNS) {
-		paint_end_line(p);
-		paint_spaces(p, 2);
-	}
-	paint_text(p, PAINT_PLAIN, "  span ");
-	paint_text(p, PAINT_PLAIN, span_id);
 	paint_end_line(p);
 }
 
@@ -231,7 +213,7 @@ void dump_print_span(const struct dump_options *options, size_t number,
 
 	paint_end_line(&p);
 	print_title(&p, number, span);
-	print_ids(&p, span);
+	paint_span_ids(&p, span->trace_id, span->span_id);
 	for (size_t i = 0; i < span->goroutine_count; i++)
 		print_goroutine(&p, &span->goroutines[i]);
 	if (span->goroutines_more) {

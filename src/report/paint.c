@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "report/width.h"
+
+#define ID_LINE_COLUMNS 66 /* "    trace " 32 "  span " 16, and a little */
 
 #define ELLIPSIS       "\xe2\x80\xa6"
 #define NARROW_COLUMNS 8
@@ -176,4 +179,21 @@ const char *paint_seconds(uint64_t ns, char to[PAINT_NUMBER_MAX])
 {
 	snprintf(to, PAINT_NUMBER_MAX, "%.1f s", (double)ns / 1e9);
 	return to;
+}
+
+void paint_span_ids(const struct paint *p, const uint8_t trace_id[16], const uint8_t span_id[8])
+{
+	char trace[33], span[17];
+
+	hex_write(trace_id, 16, trace);
+	hex_write(span_id, 8, span);
+	paint_text(p, PAINT_PLAIN, "    trace ");
+	paint_text(p, PAINT_PLAIN, trace);
+	if (p->columns < ID_LINE_COLUMNS) {
+		paint_end_line(p);
+		paint_spaces(p, 2);
+	}
+	paint_text(p, PAINT_PLAIN, "  span ");
+	paint_text(p, PAINT_PLAIN, span);
+	paint_end_line(p);
 }

@@ -35,6 +35,8 @@ void paint_right(const struct paint *p, enum paint_style style, const char *text
  * or ends a line. */
 void paint_wrapped(const struct paint *p, enum paint_style style, const char *text, size_t indent);
 size_t paint_width(const char *text);
+/* A line with a span's IDs in hex digits, two where it is too long for one. */
+void paint_span_ids(const struct paint *p, const uint8_t trace_id[16], const uint8_t span_id[8]);
 
 /* "12,345"; of nanoseconds in milliseconds; of a part in percent, "7.1 %". All return `to`. */
 const char *paint_number(uint64_t value, char to[PAINT_NUMBER_MAX]);

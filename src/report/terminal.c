@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/hex.h"
 #include "base/string_table.h"
 #include "report/elapsed_table.h"
 #include "report/hot_list.h"
@@ -26,7 +25,6 @@
 #define NAMES_LINES	  21
 #define TITLE_COLUMNS_MAX 120 /* farther apart, the eye loses the row */
 #define FIGURES_COLUMNS	  70  /* with fewer the name has too little room beside them */
-#define ID_LINE_COLUMNS	  66  /* "    trace " 32 "  span " 16, and a little */
 
 static void paint_section(const struct paint *p, const char *title, const char *remark)
 {
@@ -88,25 +86,14 @@ static void paint_span_title(const struct paint *p, const struct report_view *v,
 	paint_end_line(p);
 }
 
-static void paint_span_ids(const struct paint *p, const struct report_view *v,
+static void paint_identity(const struct paint *p, const struct report_view *v,
 			   const struct span_sum *sum)
 {
 	const struct span *span = spans_get(v->spans, sum->span);
-	char trace_id[33], span_id[17];
 
 	if (!span)
 		return;
-	hex_write(span->trace_id, sizeof(span->trace_id), trace_id);
-	hex_write(span->span_id, sizeof(span->span_id), span_id);
-	paint_text(p, PAINT_PLAIN, "    trace ");
-	paint_text(p, PAINT_PLAIN, trace_id);
-	if (p->columns < ID_LINE_COLUMNS) {
-		paint_end_line(p);
-		paint_spaces(p, 2);
-	}
-	paint_text(p, PAINT_PLAIN, "  span ");
-	paint_text(p, PAINT_PLAIN, span_id);
-	paint_end_line(p);
+	paint_span_ids(p, span->trace_id, span->span_id);
 	if (!span->sampled)
 		paint_wrapped(p, PAINT_DIM, "not sampled by the tracer: no trace backend has it",
 			      4);
@@ -141,7 +128,7 @@ static int paint_spans(const struct paint *p, const struct report_view *v,
 		sum = &v->sums[i];
 		paint_end_line(p);
 		paint_span_title(p, v, sum, i + 1);
-		paint_span_ids(p, v, sum);
+		paint_identity(p, v, sum);
 		err = span_time_paint(p, v, sum);
 		if (!err)
 			err = hot_list_paint(p, v, &v->chosen[sum->first], sum->rows, lines,
