@@ -180,6 +180,29 @@ static error_t parse_wait(struct parsing *p, const char *text)
 	return strcmp(text, "off") ? parse_whole(p, "--wait", text, 1, 1000, hz) : 0;
 }
 
+/* What is no option: the command behind --. */
+static error_t take_arguments(struct parsing *p, const struct argp_state *state)
+{
+	struct options *o = p->options;
+
+	if (state->quoted && state->quoted == state->next) {
+		o->command = state->argv + state->next;
+		return 0;
+	}
+	if (o->pid_count && isdigit((unsigned char)*state->argv[state->next]))
+		return options_refuse(p,
+				      "unexpected argument %s (-p takes pids with commas: -p 1,2)",
+				      state->argv[state->next]);
+	if (!strcmp(state->argv[state->next], "show"))
+		return options_refuse(p, "options of show stand behind it: spanprof show FILE... "
+					 "[OPTION...]");
+	if (!strcmp(state->argv[state->next], "dump"))
+		return options_refuse(p, "options of dump stand behind it: spanprof dump "
+					 "-p PID");
+	return options_refuse(p, "unexpected argument %s (a command to run goes behind --)",
+			      state->argv[state->next]);
+}
+
 static error_t parse_profile(int key, char *argument, struct argp_state *state)
 {
 	struct parsing *p = state->input;
@@ -228,23 +251,7 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 			return options_refuse(p, "-- is not followed by a command");
 		return 0;
 	case ARGP_KEY_ARGS:
-		if (state->quoted && state->quoted == state->next) {
-			o->command = state->argv + state->next;
-			return 0;
-		}
-		if (o->pid_count && isdigit((unsigned char)*state->argv[state->next]))
-			return options_refuse(
-				p, "unexpected argument %s (-p takes pids with commas: -p 1,2)",
-				state->argv[state->next]);
-		if (!strcmp(state->argv[state->next], "show"))
-			return options_refuse(
-				p, "options of show stand behind it: spanprof show FILE... "
-				   "[OPTION...]");
-		if (!strcmp(state->argv[state->next], "dump"))
-			return options_refuse(p, "options of dump stand behind it: spanprof dump "
-						 "-p PID");
-		return options_refuse(p, "unexpected argument %s (a command to run goes behind --)",
-				      state->argv[state->next]);
+		return take_arguments(p, state);
 	}
 	return ARGP_ERR_UNKNOWN;
 }
