@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/reserve.h"
 #include "gobinary/gobinary.h"
 #include "gobinary/pclntab.h"
 #include "process/process.h"
@@ -49,35 +50,14 @@ struct look {
 	struct open_spans *out;
 };
 
-/* Makes room for `count` more. False: beyond `max`, or out of memory. */
-static bool make_room(void **items, size_t *room, size_t used, size_t count, size_t max,
-		      size_t item_size)
-{
-	size_t wanted = *room ? *room : 256;
-	void *grown;
-
-	if (count > max - used)
-		return false;
-	while (wanted < used + count)
-		wanted *= 2;
-	if (wanted == *room)
-		return true;
-	grown = reallocarray(*items, wanted, item_size);
-	if (!grown)
-		return false;
-	*items = grown;
-	*room = wanted;
-	return true;
-}
-
 static void keep_frames(struct open_spans *o, const struct stack_spans_found *found,
 			struct open_goroutine *g)
 {
 	size_t count =
 		found->frame_count < STACK_FRAMES_MAX ? found->frame_count : STACK_FRAMES_MAX;
 
-	if (!make_room((void **)&o->frames, &o->frame_room, o->frame_count, count, FRAMES_MAX,
-		       sizeof(*o->frames)))
+	if (!reserve((void **)&o->frames, &o->frame_room, o->frame_count, count, FRAMES_MAX,
+		     sizeof(*o->frames)))
 		count = 0;
 	g->first_frame = (uint32_t)o->frame_count;
 	g->frame_count = (uint32_t)count;
@@ -104,8 +84,8 @@ static size_t choose(const struct stack_spans_found *found)
 static void keep_name(struct open_spans *o, const struct remote_piece *name,
 		      struct open_holder *holder)
 {
-	if (!name->read ||
-	    !make_room((void **)&o->names, &o->name_room, o->name_bytes, name->size, NAMES_MAX, 1))
+	if (!name->read || !name->size ||
+	    !reserve((void **)&o->names, &o->name_room, o->name_bytes, name->size, NAMES_MAX, 1))
 		return;
 	holder->name = (uint32_t)o->name_bytes;
 	holder->name_size = (uint32_t)name->size;
@@ -119,10 +99,10 @@ static void keep(struct open_spans *o, const struct goroutine_state *state,
 	size_t spans = found->count + found->led_to;
 	struct open_goroutine *g;
 
-	if (!make_room((void **)&o->goroutines, &o->goroutine_room, o->goroutine_count, 1,
-		       HOLDERS_MAX, sizeof(*o->goroutines)) ||
-	    !make_room((void **)&o->holders, &o->holder_room, o->holder_count, spans, HOLDERS_MAX,
-		       sizeof(*o->holders))) {
+	if (!reserve((void **)&o->goroutines, &o->goroutine_room, o->goroutine_count, 1,
+		     HOLDERS_MAX, sizeof(*o->goroutines)) ||
+	    !reserve((void **)&o->holders, &o->holder_room, o->holder_count, spans, HOLDERS_MAX,
+		     sizeof(*o->holders))) {
 		o->left_out++;
 		return;
 	}

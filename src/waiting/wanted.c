@@ -5,29 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/reserve.h"
+
 #define ENTRIES_MAX (1 << 17)
 #define SPANS_MAX   (1 << 19)
-
-/* Makes room for `more` of what `*items` holds. */
-static bool reserve(void **items, size_t *capacity, size_t count, size_t more, size_t max,
-		    size_t size)
-{
-	size_t wanted = *capacity ? *capacity : 64;
-	void *grown;
-
-	if (count + more <= *capacity)
-		return true;
-	if (count + more > max)
-		return false;
-	while (wanted < count + more)
-		wanted *= 2;
-	grown = realloc(*items, wanted * size);
-	if (!grown)
-		return false;
-	*items = grown;
-	*capacity = wanted;
-	return true;
-}
 
 static void take(void *to, const struct waiting_goroutine *g)
 {
