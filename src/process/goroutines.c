@@ -15,13 +15,12 @@
 #define STATUS_SCANNED 0x1000	    /* the collector looks at its stack */
 #define BATCH	       256
 
-int goroutines_list(const struct process *p, const struct gobinary_info *info, uint64_t bias,
-		    size_t max, uint64_t **list, size_t *count)
+static int read_slice(const struct process *p, const struct gobinary_info *info, uint64_t bias,
+		      size_t max, uint64_t *data, size_t *count)
 {
 	uint64_t slice[3]; /* data, length, capacity */
 	int error;
 
-	*list = NULL;
 	*count = 0;
 	if (!info->allgs || !info->runtime.g_status)
 		return -ENOTSUP;
@@ -31,10 +30,31 @@ int goroutines_list(const struct process *p, const struct gobinary_info *info, u
 	/* The three words may be of two moments: an old array has room for fewer. */
 	*count = slice[1] < slice[2] ? slice[1] : slice[2];
 	*count = *count < max ? *count : max;
+	*data = slice[0];
+	return 0;
+}
+
+int goroutines_count(const struct process *p, const struct gobinary_info *info, uint64_t bias,
+		     size_t max, size_t *count)
+{
+	uint64_t data;
+
+	return read_slice(p, info, bias, max, &data, count);
+}
+
+int goroutines_list(const struct process *p, const struct gobinary_info *info, uint64_t bias,
+		    size_t max, uint64_t **list, size_t *count)
+{
+	uint64_t data;
+	int error = read_slice(p, info, bias, max, &data, count);
+
+	*list = NULL;
+	if (error)
+		return error;
 	*list = malloc(*count * sizeof(**list) + 1);
 	if (!*list)
 		return -ENOMEM;
-	error = *count ? process_read_memory(p, slice[0], *list, *count * sizeof(**list)) : 0;
+	error = *count ? process_read_memory(p, data, *list, *count * sizeof(**list)) : 0;
 	if (error) {
 		free(*list);
 		*list = NULL;

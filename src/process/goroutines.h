@@ -39,6 +39,9 @@ struct goroutine_state {
  */
 int goroutines_list(const struct process *p, const struct gobinary_info *info, uint64_t bias,
 		    size_t max, uint64_t **list, size_t *count);
+/* How many that are; the list only grows. Errors as those of goroutines_list. */
+int goroutines_count(const struct process *p, const struct gobinary_info *info, uint64_t bias,
+		     size_t max, size_t *count);
 /*
  * Reads `count` of them at once; neighbours in memory, when they follow one another in the list,
  * cost a seventh of others. One that cannot be read, or whose stack is implausible, has

@@ -11,28 +11,21 @@
 #include "gobinary/gobinary.h"
 #include "process/process.h"
 
-void looks_begin(struct looks *l, const struct process *p, const struct gobinary_info *info)
+void looks_begin(struct looks *l, const struct process *p, const struct gobinary_info *info,
+		 bool outside)
 {
 	l->process = p;
 	l->info = info;
+	l->outside = outside;
 	l->count = 0;
 }
 
-bool looks_add(struct looks *l, const struct wanted *wanted)
+bool looks_add(struct looks *l, const struct roster_entry *entry)
 {
-	struct look *look = &l->all[l->count ? l->count - 1 : 0];
-
-	if (!l->count || l->addresses[l->count - 1] != wanted->g) {
-		if (l->count == LOOKS_MAX)
-			return false;
-		look = &l->all[l->count];
-		look->own = look->older = NULL;
-		l->addresses[l->count++] = wanted->g;
-	}
-	if (wanted->older)
-		look->older = wanted;
-	else
-		look->own = wanted;
+	if (l->count == LOOKS_MAX)
+		return false;
+	l->all[l->count].entry = *entry;
+	l->addresses[l->count++] = entry->g;
 	return true;
 }
 
@@ -43,14 +36,13 @@ static bool is_of(const struct wanted *wanted, const struct goroutine_state *g)
 
 static bool may_wait(const struct goroutine_state *g)
 {
-	return g->goid && (g->status == GOROUTINE_WAITING || g->status == GOROUTINE_RUNNABLE ||
-			   g->status == GOROUTINE_SYSCALL || g->status == GOROUTINE_RUNNING);
+	return g->goid && (goroutine_stands_still(g) || g->status == GOROUTINE_RUNNING);
 }
 
 /* Moves on to the next span that it may work for. */
 static void take_next_span(struct look *look, const struct waiting_span *spans)
 {
-	const struct wanted *from = look->own_left ? look->own : look->older;
+	const struct wanted *from = look->own_left ? look->entry.own : look->entry.older;
 
 	look->span_is = LOOK_SEARCHES;
 	if (look->own_left) {
@@ -61,6 +53,7 @@ static void take_next_span(struct look *look, const struct waiting_span *spans)
 		look->source = look->level || !from->inherited ? SPAN_OLDER : SPAN_INHERITED;
 	} else {
 		look->span_is = LOOK_NONE;
+		look->told = (struct waiting_span){0};
 		return;
 	}
 	look->told = spans[from->first_span + look->level];
@@ -68,10 +61,11 @@ static void take_next_span(struct look *look, const struct waiting_span *spans)
 
 static void begin(struct look *look, const struct waiting_span *spans)
 {
-	bool wanted = may_wait(&look->g);
+	const struct wanted *own = look->entry.own, *older = look->entry.older;
+	bool waits = may_wait(&look->g);
 
-	look->own_left = wanted && is_of(look->own, &look->g) ? look->own->span_count : 0;
-	look->older_left = wanted && is_of(look->older, &look->g) ? look->older->span_count : 0;
+	look->own_left = waits && is_of(own, &look->g) ? own->span_count : 0;
+	look->older_left = waits && is_of(older, &look->g) ? older->span_count : 0;
 	take_next_span(look, spans);
 }
 
@@ -125,7 +119,7 @@ static int read_tops(struct looks *l)
 		struct look *look = &l->all[i];
 
 		look->top.count = 0;
-		if (!look_has_span(look) || !look_has_stack(look))
+		if (!look_counts(l, look) || !look_has_stack(look))
 			continue;
 		of[count] = look;
 		l->pieces[count++] = (struct remote_piece){look->g.sp, look->top.words,
@@ -170,6 +164,11 @@ int looks_read(struct looks *l, const struct waiting_span *spans)
 bool look_has_span(const struct look *look)
 {
 	return look->span_is == LOOK_OPEN || look->span_is == LOOK_UNREADABLE;
+}
+
+bool look_counts(const struct looks *l, const struct look *look)
+{
+	return look_has_span(look) || (l->outside && may_wait(&look->g));
 }
 
 bool look_has_stack(const struct look *look)

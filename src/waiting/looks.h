@@ -16,7 +16,7 @@
 #include "process/remote_pieces.h"
 #include "process/span_memory.h"
 #include "waiting/parked_stack.h"
-#include "waiting/wanted.h"
+#include "waiting/roster.h"
 
 struct gobinary_info;
 struct process;
@@ -28,12 +28,12 @@ struct process;
 enum look_span { LOOK_SEARCHES, LOOK_NONE, LOOK_OPEN, LOOK_UNREADABLE, LOOK_UNSAMPLED };
 
 struct look {
-	const struct wanted *own, *older; /* NULL: not told */
-	uint32_t own_left, older_left;	  /* of its spans, still to be looked at; innermost first */
+	struct roster_entry entry;
+	uint32_t own_left, older_left; /* of its spans, still to be looked at; innermost first */
 	enum look_span span_is;
 	enum span_source source;
 	uint8_t level;
-	struct waiting_span told; /* the one at hand */
+	struct waiting_span told; /* the one at hand; all zero: none */
 	struct span_memory span;
 	struct goroutine_state g;
 	bool moved;	       /* between the reads */
@@ -43,6 +43,7 @@ struct look {
 struct looks {
 	const struct process *process;
 	const struct gobinary_info *info;
+	bool outside; /* goroutines outside spans count, too */
 	struct look all[LOOKS_MAX];
 	size_t count;
 	/* Of the reads: */
@@ -52,14 +53,17 @@ struct looks {
 	uint8_t span_bytes[LOOKS_MAX][LOOK_SPAN_BYTES_MAX];
 };
 
-/* Begins with none, of this process; both are lent. */
-void looks_begin(struct looks *l, const struct process *p, const struct gobinary_info *info);
-/* The next entry of the list; those of one goroutine follow one another. False: full. */
-bool looks_add(struct looks *l, const struct wanted *wanted);
+/* Begins with none, of this process; both are lent. `outside`: goroutines without a span count. */
+void looks_begin(struct looks *l, const struct process *p, const struct gobinary_info *info,
+		 bool outside);
+/* The next goroutine; what was told of it is lent. False: full. */
+bool looks_add(struct looks *l, const struct roster_entry *entry);
 /* Reads all. `spans`: those of the list. -ESRCH: nothing counts; -ENOTSUP. */
 int looks_read(struct looks *l, const struct waiting_span *spans);
 /* Whether it works for a span that may be told. */
 bool look_has_span(const struct look *look);
+/* Whether what it does is wanted. */
+bool look_counts(const struct looks *l, const struct look *look);
 /* Whether its stack is where its runtime.g says: not that of one that runs. */
 bool look_has_stack(const struct look *look);
 /* Whether it, and the top of its stack, are still as they were. */

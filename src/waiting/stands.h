@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "waiting/waiting.h"
+#include "waiting/records.h"
 
 /* All that tells one stand from another. Compared as bytes: no padding. */
 struct stand_key {
@@ -20,13 +20,6 @@ struct stand_key {
 	uint64_t span_address, span_id;
 	uint32_t state;
 	uint32_t reason;
-};
-
-/* Records on their way, oldest first. */
-struct record_list {
-	struct waiting_record *first, **end;
-	size_t bytes;
-	size_t bytes_wanted; /* with more, what can wait does */
 };
 
 struct stands;
@@ -45,17 +38,11 @@ void stands_begin(struct stands *s, uint64_t g, const struct stand_key *key,
 /*
  * At the end of a pass: lets go of those of the goroutines that `is_looked_at` that were not seen
  * in it, and hands over what was added up for longer than a second, or as many milliseconds as
- * goroutines stand: so no more than 1,000 records a second.
+ * records grow: so no more than 1,000 of them a second.
  */
 void stands_end_pass(struct stands *s, bool (*is_looked_at)(void *context, uint64_t g),
 		     void *context, uint64_t now_ns, struct record_list *out);
 /* Hands over all. */
 void stands_flush(struct stands *s, struct record_list *out);
-
-size_t waiting_record_bytes(const struct waiting_record *r);
-/* Empty; `bytes_wanted` stays. */
-void record_list_open(struct record_list *l);
-void record_list_add(struct record_list *l, struct waiting_record *r);
-void record_list_free(struct record_list *l);
 
 #endif

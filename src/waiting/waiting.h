@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * waiting: goroutines with an open span that are not on a CPU, looked at again and again on a
- * thread of its own. Each look stands for the time since the one before.
+ * waiting: goroutines with an open span, or all, that are not on a CPU, looked at again and again
+ * on a thread of its own. Each look stands for the time since the one before.
  */
 #ifndef WAITING_WAITING_H
 #define WAITING_WAITING_H
@@ -26,7 +26,7 @@ enum waiting_state {
 	WAITING_THROTTLED, /* as its cgroup has used up its quota */
 };
 
-/* One stack and how long goroutines stood there. */
+/* One stack and how long goroutines stood there: one of them, or outside spans any number. */
 struct waiting_record {
 	struct waiting_record *next;
 	uint64_t duration_ns;
@@ -65,6 +65,7 @@ struct waiting_source {
 
 struct waiting_config {
 	struct waiting_source source;
+	bool outside;	      /* goroutines outside spans, too */
 	double frequency_hz;  /* of looks, at most */
 	double cpu_share;     /* of one CPU that looks may take */
 	size_t records_bytes; /* that may wait to be taken, but at a flush */
@@ -73,7 +74,7 @@ struct waiting_config {
 /* Of the run so far. */
 struct waiting_stats {
 	uint64_t passes; /* over all processes */
-	uint64_t looks;	 /* at goroutines with an open span */
+	uint64_t looks;	 /* at goroutines that count: as a rule those with an open span */
 	uint64_t cpu_ns; /* that they took */
 	uint64_t moved;	 /* looks that do not count: the goroutine went on meanwhile */
 	uint64_t unreadable;

@@ -19,6 +19,8 @@ struct watched {
 	struct process *process;
 	const struct gobinary_info *info;
 	uint64_t bias;
+	bool outside; /* goroutines outside spans count, too */
+	struct roster *roster;
 	struct stands *stands;
 	struct thread_shares *shares;
 	/* Goroutines have their turns in so many passes, by their addresses. */
@@ -30,7 +32,7 @@ struct watched {
 };
 
 int watched_open(uint32_t generation, pid_t pid, const struct gobinary_info *info, uint64_t bias,
-		 struct watched **out)
+		 bool outside, struct watched **out)
 {
 	struct watched *w = calloc(1, sizeof(*w));
 	int error = w ? 0 : -ENOMEM;
@@ -41,8 +43,11 @@ int watched_open(uint32_t generation, pid_t pid, const struct gobinary_info *inf
 	w->generation = generation;
 	w->info = info;
 	w->bias = bias;
+	w->outside = outside;
 	w->share = 1;
 	error = process_open(pid, &w->process);
+	if (!error)
+		error = roster_open(outside, &w->roster);
 	if (!error)
 		error = stands_open(&w->stands);
 	if (!error)
@@ -60,6 +65,7 @@ void watched_close(struct watched *w)
 		return;
 	thread_shares_close(w->shares);
 	stands_close(w->stands);
+	roster_close(w->roster);
 	process_close(w->process);
 	free(w);
 }
@@ -92,6 +98,8 @@ static void put_span(const struct watched *w, const struct look *look, struct sa
 	struct sample_span *to = &record->span;
 	const struct span_memory *span = &look->span;
 
+	if (!look_has_span(look))
+		return;
 	to->address = look->told.address;
 	to->level = look->level;
 	to->source = look->source;
@@ -148,11 +156,13 @@ static void fill_key(const struct look *look, enum waiting_state state, struct s
 {
 	*key = (struct stand_key){
 		.goid = look->g.goid,
-		.span_address = look->told.address,
-		.span_id = look->told.span_id,
 		.state = state,
 		.reason = state == WAITING_PARKED ? look->g.wait_reason : 0,
 	};
+	if (look_has_span(look)) {
+		key->span_address = look->told.address;
+		key->span_id = look->told.span_id;
+	}
 	if (!look->top.count)
 		return;
 	key->sp = look->g.sp;
@@ -217,7 +227,7 @@ static void stand_on_thread(struct watched *w, const struct look *look)
 static void settle(struct watched *w, const struct look *look)
 {
 	w->pass.stats->unsampled += look->span_is == LOOK_UNSAMPLED;
-	if (!look_has_span(look))
+	if (!look_counts(w->pass.looks, look))
 		return;
 	w->pass.stats->looks++;
 	w->pass.stats->unreadable += look->span_is == LOOK_UNREADABLE;
@@ -225,7 +235,7 @@ static void settle(struct watched *w, const struct look *look)
 		w->pass.stats->moved++;
 	} else if (look_has_stack(look) && !look->top.count) {
 		w->pass.stats->unreadable++;
-	} else if (look->g.status == GOROUTINE_WAITING) {
+	} else if (look->g.status == GOROUTINE_WAITING || look->g.status == GOROUTINE_LEAKED) {
 		stand(w, look, WAITING_PARKED, 0);
 	} else if (look->g.status == GOROUTINE_RUNNABLE) {
 		stand(w, look, WAITING_RUNNABLE, 0);
@@ -241,14 +251,15 @@ static int look_at_batch(struct watched *w)
 
 	for (size_t i = 0; i < looks->count && !error; i++)
 		settle(w, &looks->all[i]);
-	looks_begin(looks, w->process, w->info);
+	looks_begin(looks, w->process, w->info, w->outside);
 	return error;
 }
 
 int watched_look(struct watched *w, const struct watched_pass *pass)
 {
-	const struct wanted *entries;
-	size_t count = wanted_list_find(pass->list, w->generation, &entries);
+	const struct wanted *told;
+	size_t told_count = wanted_list_find(pass->list, w->generation, &told);
+	struct roster_entry entry;
 	int error = 0;
 
 	if (pass->share != w->share)
@@ -257,12 +268,13 @@ int watched_look(struct watched *w, const struct watched_pass *pass)
 	w->duration_ns = w->turn_ns[w->turn] ? w->now_ns - w->turn_ns[w->turn] : 0;
 	w->turn_ns[w->turn] = w->now_ns;
 	w->pass = *pass;
-	looks_begin(pass->looks, w->process, w->info);
-	for (size_t i = 0; i < count && !error; i++) {
-		if (!has_turn(w, entries[i].g) || looks_add(pass->looks, &entries[i]))
+	looks_begin(pass->looks, w->process, w->info, w->outside);
+	roster_begin(w->roster, w->process, w->info, w->bias, told, told_count);
+	while (!error && roster_next(w->roster, &entry)) {
+		if (!has_turn(w, entry.g) || looks_add(pass->looks, &entry))
 			continue;
 		error = look_at_batch(w);
-		looks_add(pass->looks, &entries[i]);
+		looks_add(pass->looks, &entry);
 	}
 	if (!error)
 		error = look_at_batch(w);

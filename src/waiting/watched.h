@@ -3,6 +3,7 @@
 #ifndef WAITING_WATCHED_H
 #define WAITING_WATCHED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -17,9 +18,9 @@ struct watched;
 
 #define WATCHED_SHARE_MAX 64 /* a power of two, as all shares are */
 
-/* `info` is lent for as long. -ESRCH, -ENOMEM … */
+/* `info` is lent for as long. `outside`: goroutines outside spans, too. -ESRCH, -ENOMEM … */
 int watched_open(uint32_t generation, pid_t pid, const struct gobinary_info *info, uint64_t bias,
-		 struct watched **out);
+		 bool outside, struct watched **out);
 /* One pass: `looks` is scratch memory, whatever is in it. */
 struct watched_pass {
 	const struct wanted_list *list;

@@ -100,11 +100,13 @@ static void look_at(struct worker *k, struct own_image *own)
 	const struct watched_pass pass = {&k->list, k->looks, k->share, &k->records, &k->stats};
 	const struct image *image = own->image;
 	const struct wanted *entries;
+	bool outside = k->w->config.outside;
 
 	/* Most processes of a host never have a span. */
-	if (!own->watched &&
-	    (!wanted_list_find(&k->list, image->generation, &entries) ||
-	     watched_open(image->generation, image->pid, &image->info, image->bias, &own->watched)))
+	if (!own->watched && !outside && !wanted_list_find(&k->list, image->generation, &entries))
+		return;
+	if (!own->watched && watched_open(image->generation, image->pid, &image->info, image->bias,
+					  outside, &own->watched))
 		return;
 	(void)watched_look(own->watched, &pass);
 }

@@ -172,7 +172,7 @@ static void test_failures(void **state)
 	assert_int_equal(wanted_list_fill(&f->list, &source), -EIO);
 	assert_int_equal(f->list.count, 0);
 	f->fake.error = 0;
-	assert_int_equal(watched_open(1, 0x7fffffff, &f->fake.info, 0, &none), -ESRCH);
+	assert_int_equal(watched_open(1, 0x7fffffff, &f->fake.info, 0, false, &none), -ESRCH);
 	assert_null(none);
 	f->fake.info.span.name = 1020; /* a hostile executable's */
 	assert_int_equal(wanted_list_fill(&f->list, &source), 0);
