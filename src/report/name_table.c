@@ -168,21 +168,16 @@ static void paint_row(const struct paint *p, const struct report_view *v, const 
 	paint_end_line(p);
 }
 
-/* "… and 13 more names, 1,234 ms CPU" */
-static void paint_rest(const struct paint *p, const struct report_view *v,
-		       const struct name_sum *sums, size_t count)
+static void paint_other_names(const struct paint *p, const struct report_view *v,
+			      const struct name_sum *sums, size_t count)
 {
-	char number[PAINT_NUMBER_MAX], ms[PAINT_NUMBER_MAX], line[128];
+	char ms[PAINT_NUMBER_MAX], sum[PAINT_NUMBER_MAX + sizeof(" ms CPU")];
 	uint64_t samples = 0;
-	size_t i;
 
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		samples += sums[i].samples;
-	snprintf(line, sizeof(line), "\xe2\x80\xa6 and %s more %s, %s ms CPU",
-		 paint_number(count, number), count == 1 ? "name" : "names",
-		 paint_ms(report_view_ns(v, samples), ms));
-	paint_cell(p, PAINT_DIM, line, p->columns, false);
-	paint_end_line(p);
+	snprintf(sum, sizeof(sum), "%s ms CPU", paint_ms(report_view_ns(v, samples), ms));
+	paint_rest(p, count, "name", sum);
 }
 
 /* The row of the live view for what no span accounts for. */
@@ -215,7 +210,7 @@ int name_table_paint(const struct paint *p, const struct report_view *v,
 	for (i = 0; i < shown; i++)
 		paint_row(p, v, &shape, name_sums_name(v, &sums[i]), &sums[i]);
 	if (shown < count && room)
-		paint_rest(p, v, sums + shown, count - shown);
+		paint_other_names(p, v, sums + shown, count - shown);
 	if (outside)
 		err = paint_outside(p, v, &shape);
 	free(sums);

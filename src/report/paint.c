@@ -181,6 +181,16 @@ const char *paint_seconds(uint64_t ns, char to[PAINT_NUMBER_MAX])
 	return to;
 }
 
+void paint_rest(const struct paint *p, size_t count, const char *noun, const char *sum)
+{
+	char number[PAINT_NUMBER_MAX], line[128];
+
+	snprintf(line, sizeof(line), "\xe2\x80\xa6 and %s more %s%s, %s",
+		 paint_number(count, number), noun, count == 1 ? "" : "s", sum);
+	paint_cell(p, PAINT_DIM, line, p->columns, false);
+	paint_end_line(p);
+}
+
 void paint_span_ids(const struct paint *p, const uint8_t trace_id[16], const uint8_t span_id[8])
 {
 	char trace[33], span[17];

@@ -35,6 +35,8 @@ void paint_right(const struct paint *p, enum paint_style style, const char *text
  * or ends a line. */
 void paint_wrapped(const struct paint *p, enum paint_style style, const char *text, size_t indent);
 size_t paint_width(const char *text);
+/* "… and 13 more names, 1,234 ms": `noun` is of one, `sum` of all that are left out. */
+void paint_rest(const struct paint *p, size_t count, const char *noun, const char *sum);
 /* A line with a span's IDs in hex digits, two where it is too long for one. */
 void paint_span_ids(const struct paint *p, const uint8_t trace_id[16], const uint8_t span_id[8]);
 

@@ -131,10 +131,11 @@ static int choose_waits(struct report_view *v, const struct report_options *o)
 		const struct profile_wait *wait = &v->profile.waits[i];
 
 		v->looked_at[wait->resource] = v->has_waits = true;
-		if (!wait->span || !is_wanted(v, o, wait->resource, wait->span))
+		if (!is_wanted(v, o, wait->resource, wait->span))
 			continue;
 		v->waits[v->wait_count++] = (uint32_t)i;
-		v->off_cpu_ns += wait->ns;
+		v->outside_waits += !wait->span;
+		v->off_cpu_ns += wait->span ? wait->ns : 0;
 	}
 	qsort_r(v->waits, v->wait_count, sizeof(*v->waits), by_waiting_span,
 		(void *)v->profile.waits);
@@ -194,7 +195,7 @@ static uint32_t next_span(const struct report_view *v, size_t sample, size_t wai
 
 static int add_up(struct report_view *v)
 {
-	size_t sample = v->outside_rows, wait = 0;
+	size_t sample = v->outside_rows, wait = v->outside_waits;
 
 	v->sums = calloc(v->chosen_count + v->wait_count + 1, sizeof(*v->sums));
 	if (!v->sums)

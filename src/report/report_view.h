@@ -38,9 +38,10 @@ struct report_view {
 	size_t chosen_count;
 	size_t outside_rows; /* of chosen, without a span */
 	uint64_t all_samples, chosen_samples, outside_samples;
-	uint32_t *waits; /* rows of profile.waits, by span */
+	uint32_t *waits; /* rows of profile.waits, by span: those without a span first */
 	size_t wait_count;
-	uint64_t off_cpu_ns;
+	size_t outside_waits;			       /* of waits, without a span */
+	uint64_t off_cpu_ns;			       /* inside spans */
 	bool *looked_at;			       /* per resource: what waits in it was seen */
 	bool has_waits;				       /* that is so for any */
 	struct span_sum *sums;			       /* most time seen first */

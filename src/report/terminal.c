@@ -18,6 +18,7 @@
 #include "report/terminal_head.h"
 #include "report/time_table.h"
 #include "report/trace_tree.h"
+#include "report/wait_list.h"
 #include "spans/spans.h"
 
 #define SPANS_DEFAULT	  10
@@ -210,6 +211,12 @@ static int paint_outside(const struct paint *p, const struct report_view *v,
 			      options->lines_max ? options->lines_max : LINES_DEFAULT, true);
 }
 
+static int paint_waits_outside(const struct paint *p, const struct report_view *v)
+{
+	paint_section(p, "Off CPU outside any span", "goroutines: how many stood there on average");
+	return wait_list_paint(p, v, NAMES_LINES);
+}
+
 static int paint_all(const struct paint *p, const struct report_view *v,
 		     const struct report_options *options)
 {
@@ -228,6 +235,8 @@ static int paint_all(const struct paint *p, const struct report_view *v,
 		err = paint_elapsed(p, v);
 	if (!err && v->outside_samples)
 		err = paint_outside(p, v, options);
+	if (!err && v->outside_waits)
+		err = paint_waits_outside(p, v);
 	if (!err)
 		terminal_notes_paint(p, v);
 	return err;

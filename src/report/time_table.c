@@ -167,18 +167,15 @@ static void paint_row(const struct paint *p, const struct report_view *v, const 
 	paint_end_line(p);
 }
 
-/* "… and 13 more names, 1,234 ms" */
-static void paint_rest(const struct paint *p, const struct name_sum *sums, size_t count)
+static void paint_other_names(const struct paint *p, const struct name_sum *sums, size_t count)
 {
-	char number[PAINT_NUMBER_MAX], ms[PAINT_NUMBER_MAX], line[128];
+	char ms[PAINT_NUMBER_MAX], sum[PAINT_NUMBER_MAX + sizeof(" ms")];
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < count; i++)
 		ns += sums[i].seen_ns;
-	snprintf(line, sizeof(line), "\xe2\x80\xa6 and %s more %s, %s ms",
-		 paint_number(count, number), count == 1 ? "name" : "names", paint_ms(ns, ms));
-	paint_cell(p, PAINT_DIM, line, p->columns, false);
-	paint_end_line(p);
+	snprintf(sum, sizeof(sum), "%s ms", paint_ms(ns, ms));
+	paint_rest(p, count, "name", sum);
 }
 
 int time_table_paint(const struct paint *p, const struct report_view *v, size_t names_max)
@@ -196,7 +193,7 @@ int time_table_paint(const struct paint *p, const struct report_view *v, size_t 
 	for (size_t i = 0; i < shown; i++)
 		paint_row(p, v, &s, &sums[i]);
 	if (shown < count)
-		paint_rest(p, sums + shown, count - shown);
+		paint_other_names(p, sums + shown, count - shown);
 	free(sums);
 	return 0;
 }

@@ -38,20 +38,33 @@ static int by_place(const void *left, const void *right)
 	return a->at.line < b->at.line ? -1 : a->at.line > b->at.line;
 }
 
-struct wait_place wait_places_largest(struct wait_place *places, size_t count)
+static int by_time(const void *left, const void *right)
 {
-	struct wait_place best = {0};
-	uint64_t ns = 0;
+	const struct wait_place *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	return by_place(left, right);
+}
+
+size_t wait_places_unite(struct wait_place *places, size_t count)
+{
+	size_t united = 0;
 
 	qsort(places, count, sizeof(*places), by_place);
 	for (size_t i = 0; i < count; i++) {
-		ns = i && !by_place(&places[i - 1], &places[i]) ? ns + places[i].ns : places[i].ns;
-		if (ns <= best.ns)
-			continue;
-		best = places[i];
-		best.ns = ns;
+		if (united && !by_place(&places[united - 1], &places[i]))
+			places[united - 1].ns += places[i].ns;
+		else
+			places[united++] = places[i];
 	}
-	return best;
+	qsort(places, united, sizeof(*places), by_time);
+	return united;
+}
+
+struct wait_place wait_places_largest(struct wait_place *places, size_t count)
+{
+	return wait_places_unite(places, count) ? places[0] : (struct wait_place){0};
 }
 
 int wait_places_find(const struct report_view *v, const uint32_t *rows, size_t row_count,

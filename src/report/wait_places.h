@@ -22,7 +22,9 @@ struct wait_place {
 
 /* Of a row of waits. */
 struct wait_place wait_places_get(const struct report_view *v, uint32_t row);
-/* The one with the most time, which it has of all that are like it; sorts them. Zero: no place. */
+/* Adds up those that are alike; how many are left, in the order of their time, most first. */
+size_t wait_places_unite(struct wait_place *places, size_t count);
+/* Of these the one with the most time. Zero: no place. */
 struct wait_place wait_places_largest(struct wait_place *places, size_t count);
 /* The same among rows of waits of these kinds. -ENOMEM. */
 int wait_places_find(const struct report_view *v, const uint32_t *rows, size_t row_count,

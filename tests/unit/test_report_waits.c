@@ -234,6 +234,48 @@ static void nothing_on_a_cpu(void **state)
 	assert_has("\n 1. only waits \xc2\xb7 shop ");
 }
 
+/* Only with --wait-all: most time first, and how many goroutines stood there on average. */
+static void outside_spans(void **state)
+{
+	const struct report_options all = {0}, filter = {.span_name = "fetch"};
+	struct profile *part;
+	struct profile_view v;
+
+	profile_set_end(shop.profile, SHOP_START_NS + 2000 * MS);
+	stand(0, PROFILE_WAIT_PARKED, "[select]", 2000, SHOP_REPORT);
+	receive(0, 1500 * 2000);
+	stand(0, PROFILE_WAIT_NO_CPU, "[not on cpu]", 30, SHOP_FRAMES);
+	receive(span_at(1, "fetch", 0, 1000), 1000);
+	REPORT(.columns = 100);
+	assert_has("\nOff CPU outside any span\n"
+		   "goroutines: how many stood there on average\n"
+		   "        time  goroutines  what for\n"
+		   "    3000.0 s     1,500.0  chan receive in report.(*Report).Serialize "
+		   "serialize.go:31\n"
+		   "       2.0 s         1.0  select in main.report main.go:88\n"
+		   "       0.0 s         0.0  not on cpu\n");
+	/* They are in no span's sum. */
+	REPORT(.columns = 200);
+	assert_has("1.0 s off CPU of 1 span\n");
+	REPORT(.columns = 60);
+	assert_has("    3000.0 s     1,500.0  chan receive in report.(*Repor");
+	REPORT(.columns = 100, .span_name = "fetch");
+	assert_lacks("outside any span");
+	assert_int_equal(report_select(shop.profile, &filter, &part), 0);
+	profile_get_view(part, &v);
+	assert_int_equal(v.wait_count, 2);
+	profile_close(part);
+	assert_int_equal(report_select(shop.profile, &all, &part), 0);
+	profile_get_view(part, &v);
+	assert_int_equal(v.wait_count, 5);
+	profile_close(part);
+	for (uint64_t i = 1; i <= 30; i++)
+		stand(0, PROFILE_WAIT_PARKED, (char[]){'[', (char)('A' + i), ']', 0}, i,
+		      SHOP_REPORT);
+	REPORT(.columns = 100);
+	assert_has("\xe2\x80\xa6 and 12 more places, 0.1 s\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +291,7 @@ int main(void)
 		TEST(spans_that_only_waited),
 		TEST(selected),
 		TEST(nothing_on_a_cpu),
+		TEST(outside_spans),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
