@@ -247,6 +247,7 @@ static int start(struct session *s, char *why, size_t why_size)
 		.sample_log = s->sample_log,
 		.capture = s->capture,
 		.period_ns = s->period_ns,
+		.waits_outside = s->options->wait_all,
 		.keep_ended_spans = options_is_local(s->options),
 	};
 	int error = add_targets(s);

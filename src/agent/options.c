@@ -20,6 +20,7 @@ enum option_key {
 	KEY_PROBES,
 	KEY_PROBE_BUDGET,
 	KEY_WAIT,
+	KEY_WAIT_ALL,
 	KEY_WINDOW,
 	KEY_OTLP_ENDPOINT,
 	KEY_VERBOSE,
@@ -39,6 +40,7 @@ static const struct argp_option profile_options[] = {
 	{"frequency", 'F', "HZ", 0, "samples per second and CPU (99; without a selector 19)", 0},
 	{"wait", KEY_WAIT, "HZ|off", 0,
 	 "looks per second at what spans wait for, in 1 % of a CPU (99; without a selector 5)", 0},
+	{"wait-all", KEY_WAIT_ALL, NULL, 0, "look at goroutines outside spans, too", 0},
 	{"output", 'o', "FILE", 0,
 	 "write .pb.gz (pprof), .folded, .otlp or .jsonl (every sample and span end); several "
 	 "allowed",
@@ -230,6 +232,9 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 		return parse_whole(p, "--frequency", argument, 1, 4000, &o->frequency_hz);
 	case KEY_WAIT:
 		return parse_wait(p, argument);
+	case KEY_WAIT_ALL:
+		o->wait_all = true;
+		return 0;
 	case KEY_WINDOW:
 		return parse_whole(p, "--window", argument, 1, 300, &o->window_s);
 	case 'o':
@@ -329,6 +334,8 @@ static int check_profile(struct parsing *p)
 		o->frequency_hz = options_is_local(o) ? 99 : 19;
 	if (!p->explicit_wait)
 		o->wait_hz = options_is_local(o) ? 99 : 5;
+	if (o->wait_all && !o->wait_hz)
+		return -options_refuse(p, "--wait-all wants looks: not with --wait off");
 	return 0;
 }
 

@@ -29,6 +29,7 @@ struct options {
 	uint64_t duration_ns; /* 0: until interrupted */
 	unsigned frequency_hz;
 	unsigned wait_hz; /* looks at waiting goroutines a second, at most; 0: none */
+	bool wait_all;	  /* also at those outside spans */
 	unsigned window_s;
 	bool kernel_stacks;
 	bool probes;

@@ -212,6 +212,15 @@ static size_t find_wait_locations(struct pipeline *p, const struct target *targe
 	return p->locations[0] ? count - hidden + 1 : 0;
 }
 
+/* The runtime's own goroutines are never shown, as in its own profiles. */
+static bool is_wanted_outside(const struct pipeline *p, const struct sampled_span *span,
+			      size_t location_count)
+{
+	/* The first location is the state. */
+	return p->config.waits_outside && span->answer != SPAN_ANSWER_UNSETTLED && location_count &&
+	       !wait_state_is_system(p->locations + 1, location_count - 1);
+}
+
 void pipeline_add_wait(struct pipeline *p, struct target *target,
 		       const struct waiting_record *record)
 {
@@ -227,13 +236,14 @@ void pipeline_add_wait(struct pipeline *p, struct target *target,
 	input.truncated = p->stack.truncated;
 	span_sight_of_sample(target, &record->sample, &p->stack, &span);
 	p->stats.waits++;
-	if (span.answer != SPAN_ANSWER_SPAN) {
+	if (span.answer != SPAN_ANSWER_SPAN && !is_wanted_outside(p, &span, input.location_count)) {
 		p->stats.waits_unsettled_ns += record->duration_ns;
 		return;
 	}
-	span.sight.waits = true;
 	input.resource = resource_of(p, target);
-	input.span = span_of(p, target, &span, input.resource);
+	span.sight.waits = true;
+	if (span.answer == SPAN_ANSWER_SPAN)
+		input.span = span_of(p, target, &span, input.resource);
 	profile_add_wait(p->window, &input, wait_state_kind(record->state), record->duration_ns);
 }
 

@@ -27,6 +27,7 @@ struct pipeline_config {
 	struct sample_log *sample_log; /* lent; NULL: none */
 	struct capture *capture;       /* lent; told of older spans; NULL: none */
 	uint64_t period_ns;
+	bool waits_outside;    /* what goroutines waited for outside spans is kept */
 	bool keep_ended_spans; /* those that no sample saw, too; else only the sums of their names
 				*/
 };

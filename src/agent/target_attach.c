@@ -124,8 +124,8 @@ int target_attach(struct targets *t, struct entry *e)
 	/* An image that was prepared has had its probes from its first instruction on. */
 	if (!error && description.flags & TARGET_SPANS && !prepared)
 		target_take_census(t, target);
-	if (!error && description.flags & TARGET_SPANS)
-		waits_add(t->config.waits, target);
+	if (!error)
+		waits_add(t->config.waits, target, description.flags & TARGET_SPANS);
 	return error || process_is_alive(target->process) ? error : -ESRCH;
 }
 

@@ -34,13 +34,40 @@ enum profile_wait_kind wait_state_kind(enum waiting_state state)
 	return kinds[state];
 }
 
+static bool begins_with(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* The function that was called, whatever was inlined in it; NULL: of no Go code. */
+static const char *function_of(const struct location *location)
+{
+	if (location->kind != FRAME_GO || !location->frame_count)
+		return NULL;
+	return location->frames[location->frame_count - 1].function;
+}
+
 bool wait_state_hides(const struct location *location)
 {
-	const struct frame *outermost;
+	const char *function = function_of(location);
 
-	if (location->kind != FRAME_GO || !location->frame_count)
+	return function &&
+	       (begins_with(function, "runtime.") || begins_with(function, "internal/runtime/"));
+}
+
+bool wait_state_is_system(const struct location *const *stack, size_t count)
+{
+	/* Those that run the program's code; see isSystemGoroutine in runtime/traceback.go. */
+	static const char *const of_program[] = {"runtime.main", "runtime.handleAsyncEvent",
+						 "runtime.corostart"};
+	const char *function = count ? function_of(stack[count - 1]) : NULL;
+
+	if (!function)
 		return false;
-	outermost = &location->frames[location->frame_count - 1];
-	return !strncmp(outermost->function, "runtime.", strlen("runtime.")) ||
-	       !strncmp(outermost->function, "internal/runtime/", strlen("internal/runtime/"));
+	for (size_t i = 0; i < sizeof(of_program) / sizeof(of_program[0]); i++)
+		if (!strcmp(function, of_program[i]))
+			return false;
+	while (count && wait_state_hides(stack[count - 1]))
+		count--;
+	return !count;
 }

@@ -27,6 +27,7 @@ struct waits {
 	struct waiting *waiting;
 	struct targets *targets;
 	struct pipeline *pipeline;
+	bool outside;	  /* goroutines outside spans, too */
 	uint64_t late_ns; /* of targets that are gone */
 };
 
@@ -80,6 +81,7 @@ int waits_open(const struct options *options, const struct log *log, struct capt
 	struct waits *w;
 	struct waiting_config config = {
 		.source = {.get_version = get_version, .each = each},
+		.outside = options->wait_all,
 		.frequency_hz = options->wait_hz,
 		.cpu_share = CPU_SHARE,
 		.records_bytes = RECORDS_BYTES,
@@ -94,6 +96,7 @@ int waits_open(const struct options *options, const struct log *log, struct capt
 		return -ENOMEM;
 	w->log = log;
 	w->capture = capture;
+	w->outside = options->wait_all;
 	config.source.context = w;
 	error = waiting_open(&config, &w->waiting);
 	if (error)
@@ -113,12 +116,17 @@ bool waits_close(struct waits *w)
 	return true;
 }
 
-void waits_add(struct waits *w, const struct target *target)
+void waits_add(struct waits *w, const struct target *target, bool has_spans)
 {
 	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
 
-	if (!w || !info->has_sdk || !info->runtime.g_status)
+	if (!w || !info->runtime.g_status || !(has_spans || w->outside))
 		return;
+	if (w->outside && !info->allgs)
+		log_warn(w->log,
+			 "pid %d: where its runtime lists goroutines was not found: those outside "
+			 "spans are not looked at",
+			 target->pid);
 	if (waiting_add(w->waiting, target->generation, target->pid, info, target->bias))
 		log_warn(w->log, "pid %d: out of memory: where its spans wait is not seen",
 			 target->pid);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where goroutines with open spans wait: what is looked at, and on which way the looks go. */
+/* Where goroutines, those with open spans or all, wait: what is looked at, and on which way the
+ * looks go. */
 #ifndef AGENT_WAITS_H
 #define AGENT_WAITS_H
 
@@ -23,8 +24,11 @@ int waits_open(const struct options *options, const struct log *log, struct capt
 bool waits_close(struct waits *w);
 /* Where what is seen goes, from here on; NULL: it is dropped. */
 void waits_begin(struct waits *w, struct targets *targets, struct pipeline *pipeline);
-/* A target is attached, or let go of: then what was seen of it until now is handed over. */
-void waits_add(struct waits *w, const struct target *target);
+/*
+ * A target is attached, with spans or without, or let go of: then what was seen of it until now is
+ * handed over.
+ */
+void waits_add(struct waits *w, const struct target *target, bool has_spans);
 void waits_remove(struct waits *w, uint32_t generation);
 /* Hands over what has been seen, at each tick. */
 void waits_take(struct waits *w);

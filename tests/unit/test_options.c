@@ -100,6 +100,9 @@ static void test_defaults(void **state)
 	assert_int_equal(accepted("--wait off -p 1").wait_hz, 0);
 	assert_int_equal(accepted("--wait 99").wait_hz, 99);
 	assert_int_equal(accepted("--wait 99 --wait off").wait_hz, 0);
+	assert_false(accepted("-p 1").wait_all);
+	assert_true(accepted("-p 1 --wait-all").wait_all);
+	assert_true(accepted("--wait-all --wait 20").wait_all);
 }
 
 static void test_profile(void **state)
@@ -255,6 +258,7 @@ static void test_numbers(void **state)
 	assert_int_equal(accepted("-F 1e3").frequency_hz, 1000);
 	refused("--probes maybe", "--probes: on or off, not maybe");
 	refused("--wait 1001", "--wait: a number from 1 to 1000, not 1001");
+	refused("--wait-all --wait off", "--wait-all wants looks: not with --wait off");
 	refused("--wait on", "--wait: a number from 1 to 1000, not on");
 	refused("--kernel-stacks 1", "--kernel-stacks: on or off, not 1");
 	refused("-o report.doc",

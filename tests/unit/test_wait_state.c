@@ -50,18 +50,51 @@ static void test_names(void **state)
 	assert_int_equal(wait_state_kind(WAITING_SYSCALL), PROFILE_WAIT_SYSCALL);
 }
 
-static bool hides(enum frame_kind kind, uint32_t count, const char *inlined, const char *function)
+static struct location *make(enum frame_kind kind, uint32_t count, const char *inlined,
+			     const char *function)
 {
 	struct location *l = calloc(1, sizeof(*l) + 2 * sizeof(struct frame));
-	bool answer;
 
 	l->kind = kind;
 	l->frame_count = count;
 	l->frames[0].function = inlined;
 	l->frames[1].function = function;
-	answer = wait_state_hides(l);
+	return l;
+}
+
+static bool hides(enum frame_kind kind, uint32_t count, const char *inlined, const char *function)
+{
+	struct location *l = make(kind, count, inlined, function);
+	bool answer = wait_state_hides(l);
+
 	free(l);
 	return answer;
+}
+
+/* What a goroutine began with, and what that called. */
+static bool is_system(enum frame_kind kind, const char *outermost, const char *leaf)
+{
+	struct location *stack[] = {make(FRAME_GO, 1, leaf, ""), make(kind, 1, outermost, "")};
+	bool answer = wait_state_is_system((const struct location *const *)stack, 2);
+
+	free(stack[0]);
+	free(stack[1]);
+	return answer;
+}
+
+static void test_system(void **state)
+{
+	assert_true(is_system(FRAME_GO, "runtime.bgsweep", "runtime.gopark"));
+	assert_true(is_system(FRAME_GO, "runtime.runFinalizers", "internal/runtime/x.y"));
+	/* It runs the program's code. */
+	assert_false(is_system(FRAME_GO, "runtime.runFinalizers", "main.finalize"));
+	assert_false(is_system(FRAME_GO, "runtime.main", "runtime.gopark"));
+	assert_false(is_system(FRAME_GO, "runtime.handleAsyncEvent", "runtime.gopark"));
+	assert_false(is_system(FRAME_GO, "runtime.corostart", "runtime.gopark"));
+	assert_false(is_system(FRAME_GO, "main.f", "runtime.gopark"));
+	assert_false(is_system(FRAME_GO, "runtime/trace.Start.func1", "runtime.gopark"));
+	assert_false(is_system(FRAME_NATIVE, "runtime.bgsweep", "runtime.gopark"));
+	assert_false(wait_state_is_system(NULL, 0));
 }
 
 static void test_hidden(void **state)
@@ -82,6 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_system),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
