@@ -27,7 +27,7 @@
 #define WINDOW_SAMPLES_MAX 65536
 #define WINDOW_SPANS_MAX   65536
 #define WINDOW_STRINGS_MAX (16 << 20)
-#define NAME_LASTS_NS	   10000000ull /* no collection ends and gives memory away so soon */
+#define NAME_LASTS_NS	   10000000ull /* a collection seldom ends and gives memory away so soon */
 
 struct pipeline {
 	struct pipeline_config config;
@@ -262,10 +262,8 @@ static bool believe_name(struct pipeline *p, const struct target *target,
 {
 	if (name_address && (name_address ^ span_address) >> TARGET_ARENA_BITS)
 		return true;
-	if (ago_ns > NAME_LASTS_NS)
-		return name_trust_has(p->names, target->generation, end->name, end->name_size);
-	name_trust_add(p->names, target->generation, end->name, end->name_size);
-	return true;
+	return name_trust_believe(p->names, target->generation, end->name, end->name_size,
+				  name_address, ago_ns <= NAME_LASTS_NS);
 }
 
 static uint64_t since(const struct span_end *end, uint64_t monotonic_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to base: whether string_clean would leave a text as it is. */
+/* Whether string_clean would leave a text as it is. */
 #ifndef BASE_STRING_CLEAN_H
 #define BASE_STRING_CLEAN_H
 
