@@ -68,7 +68,7 @@ void target_take_census(struct targets *t, struct target *target)
 			  strerror(-error));
 	else
 		go_on_with_census(t, target, CENSUS_NS);
-	if (!target->census.tagged && !had_probe)
+	if (!target->census.tagged && !had_probe && !target_probes_want_go(t, target))
 		target_probes_detach_go(t, target);
 }
 
@@ -147,12 +147,29 @@ static void prepare_image(struct targets *t, int fd)
 	capture_prepare_image(t->config.capture, &image, &description);
 }
 
+/* Before the first instruction, so that the first goroutines inherit the first span, too. */
+static void prepare_probes(struct targets *t, struct binary *binary, const char *program,
+			   const char *link)
+{
+	const struct gobinary_info *info = gobinary_get_info(binary->go);
+	const struct attach_choice best = {0};
+	char why[256];
+
+	if (!attach_has_start(info) || binary->start_probe >= 0)
+		return;
+	if (attach_start(t->config.capture, info, &best, -1, link, &binary->start_probe, why,
+			 sizeof(why)))
+		log_warn(t->config.log, "%s: spans are not followed: %s", program, why);
+	else
+		(void)attach_newproc(t->config.capture, info, -1, link, &binary->newproc_probe, why,
+				     sizeof(why)); /* tried again, and told, at the attach */
+}
+
 void targets_prepare(struct targets *t, const char *program)
 {
-	const struct attach_choice best = {0};
 	struct block_cache *cache = NULL;
 	struct binary *binary;
-	char link[64], why[256];
+	char link[64];
 	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0 || !t->config.options->probes)
@@ -163,10 +180,7 @@ void targets_prepare(struct targets *t, const char *program)
 	binary = t->prepared;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	prepare_image(t, fd);
-	if (attach_has_start(gobinary_get_info(binary->go)) && binary->start_probe < 0 &&
-	    attach_start(t->config.capture, gobinary_get_info(binary->go), &best, -1, link,
-			 &binary->start_probe, why, sizeof(why)))
-		log_warn(t->config.log, "%s: spans are not followed: %s", program, why);
+	prepare_probes(t, binary, program, link);
 out:
 	block_cache_close(cache);
 	if (fd >= 0)

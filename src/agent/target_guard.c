@@ -109,7 +109,7 @@ void targets_guard(struct targets *t, uint64_t now_ns)
 		if (!e->target.generation)
 			continue;
 		check_start_point(t, &e->target, now_ns);
-		if (known && e->target.spans_seen)
+		if (known && target_probes_want_go(t, &e->target))
 			look(t, &e->target, &costs);
 	}
 }

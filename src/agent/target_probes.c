@@ -120,6 +120,11 @@ bool target_probes_have_start(const struct targets *t, struct target *target)
 	return *start_place(t, target).probe >= 0;
 }
 
+bool target_probes_want_go(const struct targets *t, const struct target *target)
+{
+	return target->spans_seen || options_is_local(t->config.options);
+}
+
 bool target_probes_have_go(const struct targets *t, struct target *target)
 {
 	return *go_place(t, target).probe >= 0;
@@ -151,7 +156,7 @@ static void part(struct targets *t, struct binary *binary)
 		if (!e->target.generation || e->target.binary != binary)
 			continue;
 		(void)target_probes_attach(t, &e->target);
-		if (e->target.spans_seen)
+		if (target_probes_want_go(t, &e->target))
 			target_probes_attach_go(t, &e->target);
 	}
 	detach(t, &binary->start_probe);
@@ -166,6 +171,6 @@ void target_probes_renew(struct targets *t, struct target *target, bool all_of_f
 	(void)target_probes_attach(t, target);
 	if (target->guard.level >= PROBES_NO_GO)
 		target_probes_detach_go(t, target);
-	else if (target->spans_seen)
+	else if (target_probes_want_go(t, target))
 		target_probes_attach_go(t, target);
 }

@@ -168,7 +168,9 @@ static struct entry *take_entry(struct targets *t, const struct loaded *loaded)
 static void see_first_span(struct targets *t, struct target *target)
 {
 	target->spans_seen = true;
-	target_probes_attach_go(t, target);
+	/* Goroutines that were begun since, for that span, are found by its contexts. */
+	if (!target_probes_have_go(t, target))
+		target_take_census(t, target);
 }
 
 struct target *targets_adopt(struct targets *t, struct loaded *loaded)

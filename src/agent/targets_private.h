@@ -40,7 +40,8 @@ void target_take_census(struct targets *t, struct target *target);
 
 /* Sets the probe on span starts, as its level wants it. -ESRCH, -ESTALE: not the same program. */
 int target_probes_attach(struct targets *t, struct target *target);
-/* The probe on the `go` statement, once spans start in the process. */
+/* Whether the probe on the `go` statement is wanted: host-wide, once spans start in the process. */
+bool target_probes_want_go(const struct targets *t, const struct target *target);
 void target_probes_attach_go(struct targets *t, struct target *target);
 bool target_probes_have_start(const struct targets *t, struct target *target);
 bool target_probes_have_go(const struct targets *t, struct target *target);

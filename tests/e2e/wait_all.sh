@@ -70,6 +70,14 @@ within_looks 'goroutines in spans' "$(standing main.waitInSpan)" "$in_spans"
 expect_no_text "$work/out" 'Off CPU outside' 'what is not looked at'
 end "$target" || :
 
+echo '-- goroutines of the very first span'
+go_build tests/targets/stuck "$work/stuck"
+run 0 "$spanprof" -d "$seconds" --wait-all -o "$work/profile.pb.gz" -- "$work/stuck"
+expect_text "$work/out" 'receive message' 'its span'
+within_looks 'its child' "$(standing 'main.(*service).child')" 1
+sed '1,/^Off CPU outside/d' "$work/out" >"$work/outside"
+expect_no_text "$work/outside" 'service).child' 'outside'
+
 echo '-- without the SDK'
 start "$work/plain" -seconds 60
 profile --wait-all

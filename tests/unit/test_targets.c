@@ -147,18 +147,17 @@ static void test_adopted(void **state)
 	assert_int_equal(t->bias, 0);
 	assert_ptr_equal(targets_find(p->targets, pid, 1), t);
 	assert_null(targets_find(p->targets, pid, 2));
-	/* A probe of this process alone; the one for `go` comes with the first span. */
+	/* Probes of this process alone. */
 	assert_true(t->start_probe >= 0);
-	assert_int_equal(t->newproc_probe, -1);
+	assert_true(t->newproc_probe >= 0);
 	assert_int_equal(t->binary->start_probe, -1);
 	snprintf(expected, sizeof(expected), "attached to %s (pid %d, ", p->path, pid);
 	assert_logged(p, expected);
 	targets_on_first_span(p->targets,
 			      &(struct process_record){.pid = (__u32)pid, .generation = 9});
-	assert_int_equal(t->newproc_probe, -1); /* of an image before */
+	assert_false(t->spans_seen); /* of an image before */
 	targets_on_first_span(p->targets,
 			      &(struct process_record){.pid = (__u32)pid, .generation = 1});
-	assert_true(t->newproc_probe >= 0);
 	assert_true(t->spans_seen);
 	assert_logged(p, "");
 
@@ -317,6 +316,7 @@ static void test_shared_probes(void **state)
 	assert_int_equal(b->start_probe, probe);
 	assert_int_equal(b->profiled, 2);
 	assert_int_equal(b->references, 2);
+	assert_int_equal(b->newproc_probe, -1); /* comes with the first span */
 	targets_on_first_span(p->targets,
 			      &(struct process_record){.pid = end_two.pid, .generation = 2});
 	assert_true(b->newproc_probe >= 0);
