@@ -223,10 +223,19 @@ void profile_set_end(struct profile *p, uint64_t end_wall_ns)
 
 void profile_cover(struct profile *p, uint64_t start_wall_ns, uint64_t end_wall_ns)
 {
+	if (p->end_wall_ns && start_wall_ns > p->end_wall_ns)
+		p->gaps_ns += start_wall_ns - p->end_wall_ns;
+	if (start_wall_ns && end_wall_ns < p->start_wall_ns)
+		p->gaps_ns += p->start_wall_ns - end_wall_ns;
 	if (start_wall_ns && (!p->start_wall_ns || start_wall_ns < p->start_wall_ns))
 		p->start_wall_ns = start_wall_ns;
 	if (end_wall_ns > p->end_wall_ns)
 		p->end_wall_ns = end_wall_ns;
+}
+
+void profile_set_gaps(struct profile *p, uint64_t ns)
+{
+	p->gaps_ns = ns;
 }
 
 struct spans *profile_get_spans(const struct profile *p)
@@ -241,11 +250,14 @@ struct string_table *profile_get_strings(const struct profile *p)
 
 void profile_get_view(const struct profile *p, struct profile_view *view)
 {
+	uint64_t duration_ns =
+		p->end_wall_ns > p->start_wall_ns ? p->end_wall_ns - p->start_wall_ns : 0;
+
 	*view = (struct profile_view){
 		.period_ns = p->config.period_ns,
 		.start_wall_ns = p->start_wall_ns,
-		.duration_ns =
-			p->end_wall_ns > p->start_wall_ns ? p->end_wall_ns - p->start_wall_ns : 0,
+		.duration_ns = duration_ns,
+		.covered_ns = duration_ns > p->gaps_ns ? duration_ns - p->gaps_ns : 0,
 		.look_interval_ns = p->look_interval_ns,
 		.mappings = (const void *)p->mappings.rows,
 		.functions = (const void *)p->functions.rows,

@@ -76,6 +76,7 @@ struct profile_wait {
 /* Everything, lent until the next change. Counts include the zero value at index 0. */
 struct profile_view {
 	uint64_t period_ns, start_wall_ns, duration_ns;
+	uint64_t covered_ns; /* of the duration, as far as it was profiled */
 	uint64_t look_interval_ns; /* between looks at what waits; 0: unknown, or none */
 	const struct profile_mapping *mappings;
 	const struct profile_function *functions;
@@ -151,8 +152,13 @@ void profile_forget_locations(struct profile *p);
  * end = the later). Periods may differ: counts are scaled to the period of `to` when they do. */
 int profile_merge(struct profile *to, const struct profile *from);
 void profile_set_end(struct profile *p, uint64_t end_wall_ns);
-/* Extends the profile to this time as well: start = the earlier known one, end = the later. */
+/*
+ * Extends the profile to this time as well: start = the earlier known one, end = the later. What
+ * lies between them is not covered by it.
+ */
 void profile_cover(struct profile *p, uint64_t start_wall_ns, uint64_t end_wall_ns);
+/* How much between start and end is not covered. */
+void profile_set_gaps(struct profile *p, uint64_t ns);
 /*
  * Counts of one period as counts of another. They keep their sum of CPU time, not each its own: the
  * remainder of every division is carried to the next, so that many small counts do not round away.

@@ -16,6 +16,7 @@
 struct profile {
 	struct profile_config config;
 	uint64_t start_wall_ns, end_wall_ns;
+	uint64_t gaps_ns; /* between them, not covered */
 	uint64_t dropped, untagged, unsampled, waits_dropped_ns, look_interval_ns;
 	uint64_t names_lost; /* of profiles merged into this one; its own: in `strings` */
 	struct string_table *strings;

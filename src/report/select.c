@@ -64,6 +64,8 @@ static int open_target(struct selection *s)
 	if (!err)
 		profile_set_end(s->to, p->start_wall_ns + p->duration_ns);
 	if (!err)
+		profile_set_gaps(s->to, p->duration_ns - p->covered_ns);
+	if (!err)
 		profile_set_look_interval(s->to, p->look_interval_ns);
 	return err;
 }

@@ -85,8 +85,8 @@ static void paint_totals(const struct paint *p, const struct report_view *v)
 	struct buffer b;
 
 	buffer_open(&b, SENTENCE_MAX);
-	if (v->profile.duration_ns)
-		buffer_printf(&b, "%s profiled" DOT, paint_seconds(v->profile.duration_ns, text));
+	if (v->profile.covered_ns)
+		buffer_printf(&b, "%s profiled" DOT, paint_seconds(v->profile.covered_ns, text));
 	if (!v->filtered) {
 		add_services(&b, v);
 		buffer_printf(&b, DOT);
@@ -172,8 +172,8 @@ void terminal_head_paint(const struct paint *p, const struct report_view *v,
 	if (!v->all_samples && !v->sum_count) {
 		buffer_open(&b, SENTENCE_MAX);
 		buffer_printf(&b, "No samples: nothing that was profiled used the CPU");
-		if (v->profile.duration_ns)
-			buffer_printf(&b, " in %s", paint_seconds(v->profile.duration_ns, text));
+		if (v->profile.covered_ns)
+			buffer_printf(&b, " in %s", paint_seconds(v->profile.covered_ns, text));
 		buffer_printf(&b, ".");
 		paint_sentence(p, PAINT_PLAIN, &b);
 		return;

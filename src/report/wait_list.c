@@ -15,7 +15,7 @@
 /* "1,000.0" */
 static const char *average(const struct report_view *v, uint64_t ns, char to[PAINT_NUMBER_MAX])
 {
-	double goroutines = (double)ns / (double)v->profile.duration_ns;
+	double goroutines = (double)ns / (double)v->profile.covered_ns;
 	char whole[PAINT_NUMBER_MAX];
 	uint64_t tenths = (uint64_t)(goroutines * 10 + 0.5);
 
@@ -31,7 +31,7 @@ static void paint_row(const struct paint *p, const struct report_view *v,
 	size_t used = TIME_COLUMNS + 2, room;
 
 	paint_right(p, PAINT_PLAIN, paint_seconds(place->ns, number), TIME_COLUMNS);
-	if (v->profile.duration_ns) {
+	if (v->profile.covered_ns) {
 		paint_right(p, PAINT_PLAIN, average(v, place->ns, number), GOROUTINES_COLUMNS);
 		used += GOROUTINES_COLUMNS;
 	}
@@ -45,7 +45,7 @@ static void paint_row(const struct paint *p, const struct report_view *v,
 static void paint_titles(const struct paint *p, const struct report_view *v)
 {
 	paint_right(p, PAINT_DIM, "time", TIME_COLUMNS);
-	if (v->profile.duration_ns)
+	if (v->profile.covered_ns)
 		paint_right(p, PAINT_DIM, "goroutines", GOROUTINES_COLUMNS);
 	paint_spaces(p, 2);
 	paint_cell(p, PAINT_DIM, "what for", sizeof("what for"), false);
