@@ -171,7 +171,7 @@ void waits_finish(struct waits *w)
 {
 	if (!w)
 		return;
-	if (!waiting_flush(w->waiting, LAST_FLUSH_NS))
+	if (!waiting_flush(w->waiting, 0, LAST_FLUSH_NS))
 		log_warn(w->log, "what goroutines waited for in the end is not in the profile: to "
 				 "look at all of them takes too long");
 	hand_over(w);
@@ -181,7 +181,7 @@ void waits_remove(struct waits *w, uint32_t generation)
 {
 	if (!w)
 		return;
-	(void)waiting_flush(w->waiting, FLUSH_NS); /* what comes later is lost */
+	(void)waiting_flush(w->waiting, generation, FLUSH_NS); /* what comes later is lost */
 	hand_over(w);
 	waiting_remove(w->waiting, generation);
 }

@@ -233,15 +233,21 @@ bool calibration_get(const struct calibration *c, struct capture_probe_costs *co
 	return true;
 }
 
+/* What the kernel side had no room to count cannot be taken off again. */
+static void subtract(__u64 *from, uint64_t count)
+{
+	*from -= *from < count ? *from : count;
+}
+
 void calibration_subtract(const struct calibration *c, struct target_counters *counters)
 {
 	const uint64_t hits = ROUNDS * HITS;
 
 	if (!c || !atomic_load(&c->done) || c->error)
 		return;
-	counters->events[EVENT_SPANS_STARTED] -= hits;
-	counters->events[EVENT_SPANS_ENDED] -= hits - 1;
-	counters->events[EVENT_SPANS_UNSAMPLED] -= hits;
-	counters->events[EVENT_GO_STATEMENTS] -= hits;
-	counters->events[EVENT_GOROUTINES_STORED] -= 2;
+	subtract(&counters->events[EVENT_SPANS_STARTED], hits);
+	subtract(&counters->events[EVENT_SPANS_ENDED], hits - 1);
+	subtract(&counters->events[EVENT_SPANS_UNSAMPLED], hits);
+	subtract(&counters->events[EVENT_GO_STATEMENTS], hits);
+	subtract(&counters->events[EVENT_GOROUTINES_STORED], 2);
 }

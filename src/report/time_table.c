@@ -61,10 +61,28 @@ static const char *make_name(const struct report_view *v, const struct name_sum 
 
 struct shape {
 	bool shown[COLUMN_COUNT];
+	size_t width[COLUMN_COUNT];
 	bool services; /* beside the names */
 	size_t name, reason;
 	bool reason_below; /* on a line of its own */
 };
+
+/* As wide as their numbers are, at least. */
+static void measure_columns(const struct report_view *v, const struct name_sum *sums, size_t count,
+			    struct shape *s)
+{
+	char number[PAINT_NUMBER_MAX];
+
+	for (size_t c = 0; c < COLUMN_COUNT; c++) {
+		s->width[c] = columns[c].width;
+		for (size_t i = 0; i < count; i++) {
+			size_t width =
+				2 + paint_width(number_of(v, &sums[i], (enum column)c, number));
+
+			s->width[c] = width > s->width[c] ? width : s->width[c];
+		}
+	}
+}
 
 /* Leaves numbers out until a short name fits beside them. */
 static size_t choose_columns(size_t width, struct shape *s)
@@ -74,11 +92,11 @@ static size_t choose_columns(size_t width, struct shape *s)
 
 	for (size_t i = 0; i < COLUMN_COUNT; i++) {
 		s->shown[i] = true;
-		used += columns[i].width;
+		used += s->width[i];
 	}
 	for (size_t i = 0; i < sizeof(drop) / sizeof(drop[0]) && used + NAME_MIN > width; i++) {
 		s->shown[drop[i]] = false;
-		used -= columns[drop[i]].width;
+		used -= s->width[drop[i]];
 	}
 	return used;
 }
@@ -106,10 +124,12 @@ static struct shape make_shape(const struct report_view *v, const struct name_su
 			       size_t count, size_t width)
 {
 	struct shape s = {.services = name_sums_have_services(sums, count)};
-	size_t room = width - choose_columns(width, &s);
 	size_t longest = longest_name(v, sums, count, s.services);
-	size_t least = smaller(longest, NAME_MIN);
+	size_t least = smaller(longest, NAME_MIN), used, room;
 
+	measure_columns(v, sums, count, &s);
+	used = choose_columns(width, &s);
+	room = width > used ? width - used : 1;
 	s.reason_below = room < least + 2 + REASON_MIN;
 	if (s.reason_below) {
 		s.name = smaller(longest, room);
@@ -128,7 +148,7 @@ static void paint_titles(const struct paint *p, const struct shape *s)
 	paint_cell(p, PAINT_DIM, NAME_TITLE, s->name, true);
 	for (size_t i = 0; i < COLUMN_COUNT; i++)
 		if (s->shown[i])
-			paint_right(p, PAINT_DIM, columns[i].title, columns[i].width);
+			paint_right(p, PAINT_DIM, columns[i].title, s->width[i]);
 	if (!s->reason_below) {
 		paint_spaces(p, 2);
 		paint_cell(p, PAINT_DIM, "top reason", s->reason, false);
@@ -162,7 +182,7 @@ static void paint_row(const struct paint *p, const struct report_view *v, const 
 	for (size_t i = 0; i < COLUMN_COUNT; i++)
 		if (s->shown[i])
 			paint_right(p, PAINT_PLAIN, number_of(v, sum, (enum column)i, number),
-				    columns[i].width);
+				    s->width[i]);
 	paint_reason(p, v, s, &sum->waits_most);
 	paint_end_line(p);
 }

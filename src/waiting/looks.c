@@ -29,6 +29,12 @@ bool looks_add(struct looks *l, const struct roster_entry *entry)
 	return true;
 }
 
+void looks_again(struct looks *l, size_t i, size_t n)
+{
+	l->all[n].entry = l->all[i].entry;
+	l->addresses[n] = l->addresses[i];
+}
+
 static bool is_of(const struct wanted *wanted, const struct goroutine_state *g)
 {
 	return wanted && wanted->goid == g->goid;

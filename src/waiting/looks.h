@@ -58,6 +58,8 @@ void looks_begin(struct looks *l, const struct process *p, const struct gobinary
 		 bool outside);
 /* The next goroutine; what was told of it is lent. False: full. */
 bool looks_add(struct looks *l, const struct roster_entry *entry);
+/* Of those that have been read, the i-th is to be read again, as the n-th, n <= i. */
+void looks_again(struct looks *l, size_t i, size_t n);
 /* Reads all. `spans`: those of the list. -ESRCH: nothing counts; -ENOTSUP. */
 int looks_read(struct looks *l, const struct waiting_span *spans);
 /* Whether it works for a span that may be told. */

@@ -67,6 +67,11 @@ void roster_begin(struct roster *r, const struct process *p, const struct gobina
 	r->next_told = r->next_of_all = 0;
 }
 
+size_t roster_count(const struct roster *r)
+{
+	return r->told_count + r->all_count;
+}
+
 bool roster_next(struct roster *r, struct roster_entry *out)
 {
 	bool has_told = r->next_told < r->told_count, has_one = r->next_of_all < r->all_count;

@@ -30,6 +30,8 @@ void roster_close(struct roster *r);
  */
 void roster_begin(struct roster *r, const struct process *p, const struct gobinary_info *info,
 		  uint64_t bias, const struct wanted *told, size_t told_count);
+/* How many it is about: those that are told are counted again. */
+size_t roster_count(const struct roster *r);
 /* False: that was all. */
 bool roster_next(struct roster *r, struct roster_entry *out);
 

@@ -101,6 +101,7 @@ int waiting_add(struct waiting *w, uint32_t generation, pid_t pid, const struct 
 	image->info = *info;
 	image->bias = bias;
 	image->references = 1;
+	image->added_ns = clock_monotonic_ns();
 	pthread_mutex_lock(&w->lock);
 	image->next = w->images;
 	w->images = image;
@@ -155,13 +156,14 @@ struct waiting_record *waiting_take(struct waiting *w)
 	return first;
 }
 
-bool waiting_flush(struct waiting *w, uint64_t patience_ns)
+bool waiting_flush(struct waiting *w, uint32_t generation, uint64_t patience_ns)
 {
 	uint64_t limit_ns = clock_monotonic_ns() + patience_ns;
 	bool done;
 
 	pthread_mutex_lock(&w->lock);
 	w->flush = true;
+	w->flush_of = generation;
 	pthread_cond_broadcast(&w->changed);
 	while (w->flush && clock_monotonic_ns() < limit_ns)
 		waiting_sleep(w, limit_ns);

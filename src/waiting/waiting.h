@@ -101,8 +101,11 @@ uint32_t waiting_watch(struct waiting *w, uint64_t now_ns);
 
 /* All that waits, oldest first; the caller frees each. NULL none. */
 struct waiting_record *waiting_take(struct waiting *w);
-/* Until all that was seen by now can be taken, at most so long. False: it takes longer. */
-bool waiting_flush(struct waiting *w, uint64_t patience_ns);
+/*
+ * Until all that was seen by now of one process image can be taken, or, generation 0, of all,
+ * which are looked at once more before; at most so long. False: it takes longer.
+ */
+bool waiting_flush(struct waiting *w, uint32_t generation, uint64_t patience_ns);
 void waiting_get_stats(struct waiting *w, struct waiting_stats *out);
 
 #endif

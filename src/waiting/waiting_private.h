@@ -21,7 +21,8 @@ struct image {
 	pid_t pid;
 	uint64_t bias;
 	struct gobinary_info info;
-	bool hangs; /* a look at it has not returned */
+	bool hangs;	   /* a look at it has not returned */
+	uint64_t added_ns; /* monotonic */
 	struct image *next;
 	unsigned references;
 };
@@ -33,6 +34,7 @@ struct waiting {
 	unsigned references; /* the user's, and one of each thread */
 	unsigned worker;     /* number of the thread that counts: others were left behind */
 	bool stop, flush;
+	uint32_t flush_of; /* at a flush: a generation; 0 all */
 	struct image *images;
 	/* Of the look under way: */
 	uint32_t looking_at; /* a generation; 0 none */

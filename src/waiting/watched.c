@@ -14,6 +14,11 @@
 #include "waiting/looks.h"
 #include "waiting/thread_share.h"
 
+#define FEW	 64	      /* goroutines in a turn: fewer are not shared out */
+#define SHORT_NS 100000000ull /* the looks at spans that live shorter stand for others' time, too  \
+			       */
+#define ATTEMPTS 3	      /* to find one that moves in one place */
+
 struct watched {
 	uint32_t generation;
 	struct process *process;
@@ -28,11 +33,13 @@ struct watched {
 	uint64_t turn_ns[WATCHED_SHARE_MAX]; /* monotonic, of the last look in each; 0 none */
 	/* Of the pass at hand: */
 	struct watched_pass pass;
-	uint64_t now_ns, duration_ns;
+	uint64_t now_ns, now_wall_ns;
+	uint64_t gap_ns;      /* since the turn's last look */
+	uint64_t duration_ns; /* that the look at hand stands for */
 };
 
 int watched_open(uint32_t generation, pid_t pid, const struct gobinary_info *info, uint64_t bias,
-		 bool outside, struct watched **out)
+		 bool outside, uint64_t since_ns, struct watched **out)
 {
 	struct watched *w = calloc(1, sizeof(*w));
 	int error = w ? 0 : -ENOMEM;
@@ -45,6 +52,7 @@ int watched_open(uint32_t generation, pid_t pid, const struct gobinary_info *inf
 	w->bias = bias;
 	w->outside = outside;
 	w->share = 1;
+	w->turn_ns[0] = since_ns;
 	error = process_open(pid, &w->process);
 	if (!error)
 		error = roster_open(outside, &w->roster);
@@ -81,13 +89,13 @@ static bool has_turn(void *context, uint64_t g)
 static void change_share(struct watched *w, unsigned share)
 {
 	uint64_t before_ns[WATCHED_SHARE_MAX];
+	unsigned parts = share < w->share ? w->share / share : 1;
 
 	memcpy(before_ns, w->turn_ns, sizeof(before_ns));
 	for (unsigned i = 0; i < share; i++) {
-		uint64_t first = before_ns[i % w->share];
-		uint64_t second = share < w->share ? before_ns[i + share] : first;
-
-		w->turn_ns[i] = first && second ? first / 2 + second / 2 : 0;
+		w->turn_ns[i] = 0;
+		for (unsigned part = 0; part < parts && before_ns[0]; part++)
+			w->turn_ns[i] += before_ns[(i + part * share) % w->share] / parts;
 	}
 	w->share = share;
 	w->turn = 0;
@@ -144,7 +152,6 @@ static struct waiting_record *make_record(struct watched *w, const struct look *
 	if (look->top.count)
 		parked_stack_fill(w->process, w->info, w->bias, &look->g, &look->top, &r->sample);
 	if (look->top.count && !look_is_still(w->pass.looks, look)) {
-		w->pass.stats->moved++;
 		free(r);
 		return NULL;
 	}
@@ -170,8 +177,8 @@ static void fill_key(const struct look *look, enum waiting_state state, struct s
 	key->top_hash = handle_hash(look->top.words, look->top.count * sizeof(*look->top.words));
 }
 
-/* It stands in one place until it is seen in another. */
-static void stand(struct watched *w, const struct look *look, enum waiting_state state,
+/* It stands in one place until it is seen in another. False: it moved meanwhile. */
+static bool stand(struct watched *w, const struct look *look, enum waiting_state state,
 		  uint64_t thread)
 {
 	struct waiting_record *record;
@@ -179,14 +186,15 @@ static void stand(struct watched *w, const struct look *look, enum waiting_state
 
 	fill_key(look, state, &key);
 	if (stands_go_on(w->stands, look->g.g, &key, w->duration_ns, w->pass.out))
-		return;
+		return true;
 	record = make_record(w, look, state, w->duration_ns);
 	if (!record)
-		return;
+		return false;
 	if (state == WAITING_SYSCALL && thread)
 		thread_shares_get_channel(w->shares, thread, record->channel,
 					  sizeof(record->channel));
 	stands_begin(w->stands, look->g.g, &key, record, w->pass.out);
+	return true;
 }
 
 /* A part of its time, which is told at once. */
@@ -204,7 +212,7 @@ static void stand_for(struct watched *w, const struct look *look, enum waiting_s
 }
 
 /* On a thread: in a system call, in C or running. What that is on a CPU is the sampler's. */
-static void stand_on_thread(struct watched *w, const struct look *look)
+static bool stand_on_thread(struct watched *w, const struct look *look)
 {
 	bool runs = look->g.status == GOROUTINE_RUNNING;
 	struct thread_share share = {.blocked = !runs};
@@ -216,43 +224,87 @@ static void stand_on_thread(struct watched *w, const struct look *look)
 				 sizeof(thread)) &&
 	    thread_shares_look(w->shares, thread, &share))
 		share = (struct thread_share){.blocked = !runs};
-	if (share.blocked) {
-		stand(w, look, runs ? WAITING_NO_CPU : WAITING_SYSCALL, thread);
-		return;
-	}
+	if (share.blocked)
+		return stand(w, look, runs ? WAITING_NO_CPU : WAITING_SYSCALL, thread);
 	stand_for(w, look, WAITING_NO_CPU, share.queued);
 	stand_for(w, look, WAITING_THROTTLED, share.throttled);
+	return true;
 }
 
-static void settle(struct watched *w, const struct look *look)
+/* What a look at it stands for: no more time than its span, when that is known, has been there. */
+static uint64_t duration_of(const struct watched *w, const struct look *look)
+{
+	uint64_t start_ns, age_ns;
+
+	if (look->span_is != LOOK_OPEN)
+		return w->gap_ns;
+	start_ns = go_time_wall_ns(look->span.start);
+	age_ns = w->now_wall_ns > start_ns ? w->now_wall_ns - start_ns : 0;
+	age_ns = age_ns > SHORT_NS ? age_ns : SHORT_NS;
+	return w->gap_ns < age_ns ? w->gap_ns : age_ns;
+}
+
+/* False: it moved meanwhile. */
+static bool settle(struct watched *w, const struct look *look)
+{
+	if (!look_counts(w->pass.looks, look))
+		return true;
+	if (look->moved && look_has_stack(look))
+		return false;
+	w->duration_ns = duration_of(w, look);
+	if (look_has_stack(look) && !look->top.count) {
+		w->pass.stats->unreadable++;
+		return true;
+	}
+	switch (look->g.status) {
+	case GOROUTINE_WAITING:
+	case GOROUTINE_LEAKED:
+		return stand(w, look, WAITING_PARKED, 0);
+	case GOROUTINE_RUNNABLE:
+		return stand(w, look, WAITING_RUNNABLE, 0);
+	default:
+		return stand_on_thread(w, look);
+	}
+}
+
+static void count(struct watched *w, const struct look *look)
 {
 	w->pass.stats->unsampled += look->span_is == LOOK_UNSAMPLED;
 	if (!look_counts(w->pass.looks, look))
 		return;
 	w->pass.stats->looks++;
 	w->pass.stats->unreadable += look->span_is == LOOK_UNREADABLE;
-	if (look->moved && look_has_stack(look)) {
-		w->pass.stats->moved++;
-	} else if (look_has_stack(look) && !look->top.count) {
-		w->pass.stats->unreadable++;
-	} else if (look->g.status == GOROUTINE_WAITING || look->g.status == GOROUTINE_LEAKED) {
-		stand(w, look, WAITING_PARKED, 0);
-	} else if (look->g.status == GOROUTINE_RUNNABLE) {
-		stand(w, look, WAITING_RUNNABLE, 0);
-	} else {
-		stand_on_thread(w, look);
-	}
 }
 
+/* Those that move are looked at again, at once: else who moves often would count too little. */
 static int look_at_batch(struct watched *w)
 {
 	struct looks *looks = w->pass.looks;
-	int error = looks->count ? looks_read(looks, w->pass.list->spans) : 0;
+	int error = 0;
 
-	for (size_t i = 0; i < looks->count && !error; i++)
-		settle(w, &looks->all[i]);
+	for (int attempt = 0; looks->count && attempt < ATTEMPTS && !error; attempt++) {
+		size_t moved = 0;
+
+		error = looks_read(looks, w->pass.list->spans);
+		for (size_t i = 0; i < looks->count && !error; i++) {
+			if (!attempt)
+				count(w, &looks->all[i]);
+			if (!settle(w, &looks->all[i]))
+				looks_again(looks, i, moved++);
+		}
+		looks->count = moved;
+	}
+	w->pass.stats->moved += error ? 0 : looks->count;
 	looks_begin(looks, w->process, w->info, w->outside);
 	return error;
+}
+
+/* Some dozen goroutines are looked at faster than they are shared out. */
+static unsigned share_of(size_t goroutines, unsigned share)
+{
+	while (share > 1 && goroutines < (size_t)share * FEW)
+		share /= 2;
+	return share;
 }
 
 int watched_look(struct watched *w, const struct watched_pass *pass)
@@ -260,16 +312,19 @@ int watched_look(struct watched *w, const struct watched_pass *pass)
 	const struct wanted *told;
 	size_t told_count = wanted_list_find(pass->list, w->generation, &told);
 	struct roster_entry entry;
+	unsigned share;
 	int error = 0;
 
-	if (pass->share != w->share)
-		change_share(w, pass->share);
+	roster_begin(w->roster, w->process, w->info, w->bias, told, told_count);
+	share = share_of(roster_count(w->roster), pass->share);
+	if (share != w->share)
+		change_share(w, share);
 	w->now_ns = clock_monotonic_ns();
-	w->duration_ns = w->turn_ns[w->turn] ? w->now_ns - w->turn_ns[w->turn] : 0;
+	w->now_wall_ns = clock_wall_ns();
+	w->gap_ns = w->turn_ns[w->turn] ? w->now_ns - w->turn_ns[w->turn] : 0;
 	w->turn_ns[w->turn] = w->now_ns;
 	w->pass = *pass;
 	looks_begin(pass->looks, w->process, w->info, w->outside);
-	roster_begin(w->roster, w->process, w->info, w->bias, told, told_count);
 	while (!error && roster_next(w->roster, &entry)) {
 		if (!has_turn(w, entry.g) || looks_add(pass->looks, &entry))
 			continue;
@@ -283,6 +338,11 @@ int watched_look(struct watched *w, const struct watched_pass *pass)
 	thread_shares_sweep(w->shares);
 	w->turn = (w->turn + 1) % w->share;
 	return error;
+}
+
+unsigned watched_turns(const struct watched *w)
+{
+	return w->share;
 }
 
 void watched_flush(struct watched *w, struct record_list *out)

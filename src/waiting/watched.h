@@ -18,9 +18,12 @@ struct watched;
 
 #define WATCHED_SHARE_MAX 64 /* a power of two, as all shares are */
 
-/* `info` is lent for as long. `outside`: goroutines outside spans, too. -ESRCH, -ENOMEM … */
+/*
+ * `info` is lent for as long. `outside`: goroutines outside spans, too. `since_ns` (monotonic): the
+ * first looks stand for the time since then; 0: for none. -ESRCH, -ENOMEM …
+ */
 int watched_open(uint32_t generation, pid_t pid, const struct gobinary_info *info, uint64_t bias,
-		 bool outside, struct watched **out);
+		 bool outside, uint64_t since_ns, struct watched **out);
 /* One pass: `looks` is scratch memory, whatever is in it. */
 struct watched_pass {
 	const struct wanted_list *list;
@@ -32,11 +35,14 @@ struct watched_pass {
 
 void watched_close(struct watched *w);
 /*
- * Looks at one in `pass->share` of its goroutines, each time at others; as many as the last time,
- * or half or twice as many. What they do stands for the time since they were looked at last; what
- * is complete goes to `pass->out`. -ESRCH: the process has ended.
+ * Looks at one in `pass->share` of its goroutines, or at all where they are few, each time at
+ * others. What they do stands for the time since they were looked at last, but in a span that is
+ * younger for no more than its age, or 100 ms; what is complete goes to `pass->out`. -ESRCH: the
+ * process has ended.
  */
 int watched_look(struct watched *w, const struct watched_pass *pass);
+/* In how many looks all have had their turn. */
+unsigned watched_turns(const struct watched *w);
 /* Hands over what has been added up. */
 void watched_flush(struct watched *w, struct record_list *out);
 

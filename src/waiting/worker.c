@@ -34,6 +34,7 @@ struct worker {
 	struct waiting_stats stats; /* of the pass */
 	unsigned share;
 	uint64_t interval_ns;
+	uint64_t passed_ns; /* monotonic, the last pass; 0 none */
 };
 
 static bool counts(const struct worker *k)
@@ -101,12 +102,13 @@ static void look_at(struct worker *k, struct own_image *own)
 	const struct image *image = own->image;
 	const struct wanted *entries;
 	bool outside = k->w->config.outside;
+	uint64_t since_ns = image->added_ns > k->passed_ns ? image->added_ns : k->passed_ns;
 
 	/* Most processes of a host never have a span. */
 	if (!own->watched && !outside && !wanted_list_find(&k->list, image->generation, &entries))
 		return;
 	if (!own->watched && watched_open(image->generation, image->pid, &image->info, image->bias,
-					  outside, &own->watched))
+					  outside, since_ns, &own->watched))
 		return;
 	(void)watched_look(own->watched, &pass);
 }
@@ -114,7 +116,7 @@ static void look_at(struct worker *k, struct own_image *own)
 static void pass(struct worker *k)
 {
 	const struct waiting_source *source = &k->w->config.source;
-	uint64_t version = source->get_version(source->context);
+	uint64_t version = source->get_version(source->context), now_ns = clock_monotonic_ns();
 
 	if (!k->has_list || version != k->version)
 		k->has_list = !wanted_list_fill(&k->list, source);
@@ -130,6 +132,7 @@ static void pass(struct worker *k)
 		at = &(*at)->next;
 	}
 	announce_look(k, 0);
+	k->passed_ns = now_ns;
 	k->stats.passes++;
 }
 
@@ -150,11 +153,22 @@ static void pace(struct worker *k, uint64_t cost_ns)
 	uint64_t wanted_ns = (uint64_t)(1e9 / c->frequency_hz);
 	uint64_t allowed_ns = (uint64_t)((double)cost_ns / c->cpu_share);
 
-	if (allowed_ns > LONGEST_NS && k->share < WATCHED_SHARE_MAX)
-		k->share *= 2;
-	else if (allowed_ns < SHORT_NS && k->share > 1)
+	if (allowed_ns < SHORT_NS && k->share > 1)
 		k->share /= 2;
+	for (; allowed_ns > LONGEST_NS && k->share < WATCHED_SHARE_MAX; allowed_ns /= 2)
+		k->share *= 2;
 	k->interval_ns = allowed_ns > wanted_ns ? allowed_ns : wanted_ns;
+}
+
+/* Passes until all goroutines have had their turn. */
+static unsigned count_turns(const struct worker *k)
+{
+	unsigned turns = 1;
+
+	for (const struct own_image *own = k->own; own; own = own->next)
+		if (own->watched && watched_turns(own->watched) > turns)
+			turns = watched_turns(own->watched);
+	return turns;
 }
 
 static void add_stats(struct worker *k)
@@ -169,12 +183,12 @@ static void add_stats(struct worker *k)
 	to->moved += from->moved;
 	to->unreadable += from->unreadable;
 	to->unsampled += from->unsampled;
-	to->share = k->share;
+	to->share = count_turns(k);
 	to->frequency_hz += (hz - to->frequency_hz) / LATE_PASSES;
 	k->stats = (struct waiting_stats){0};
 }
 
-/* Called with the lock. At a flush all finds room: the memory has been taken before. */
+/* With the lock. At a flush all finds room: the memory has been taken before. */
 static void hand_over(struct worker *k, bool flush)
 {
 	struct waiting *w = k->w;
@@ -194,43 +208,76 @@ static void hand_over(struct worker *k, bool flush)
 	add_stats(k);
 }
 
-static void flush_all(struct worker *k)
+/* So that at the end nobody lacks the time since a turn that is long ago. */
+static void give_all_their_turns(struct worker *k)
 {
+	unsigned turns = count_turns(k);
+
+	while (turns--)
+		pass(k);
 	for (struct own_image *own = k->own; own; own = own->next)
 		if (own->watched)
 			watched_flush(own->watched, &k->records);
+}
+
+/* Those below are called with the lock. */
+
+static void end_flush(struct worker *k)
+{
+	k->w->flush = false;
+	pthread_cond_broadcast(&k->w->changed);
+}
+
+static void flush_one(struct worker *k)
+{
+	for (struct own_image *own = k->own; own; own = own->next)
+		if (own->image->generation == k->w->flush_of && own->watched)
+			watched_flush(own->watched, &k->records);
+	hand_over(k, true);
+	end_flush(k);
+}
+
+/* A pass, or more for a flush of all; when the next one is due. */
+static uint64_t look_around(struct worker *k)
+{
+	uint64_t began_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns();
+	struct waiting *w = k->w;
+	bool flush = w->flush;
+
+	sync_images(k);
+	k->records.bytes_wanted = w->config.records_bytes > w->records.bytes
+					  ? w->config.records_bytes - w->records.bytes
+					  : 0;
+	pthread_mutex_unlock(&w->lock);
+	if (flush)
+		give_all_their_turns(k);
+	else
+		pass(k);
+	k->stats.cpu_ns = clock_thread_cpu_ns() - cpu_ns;
+	pace(k, k->stats.cpu_ns);
+	began_ns += jitter(k->interval_ns);
+	pthread_mutex_lock(&w->lock);
+	if (k->number != w->worker)
+		return began_ns;
+	hand_over(k, flush);
+	if (flush)
+		end_flush(k);
+	return began_ns;
 }
 
 static void *work(void *argument)
 {
 	struct worker *k = argument;
 	struct waiting *w = k->w;
+	uint64_t next_ns = 0;
 
 	pthread_mutex_lock(&w->lock);
 	while (counts(k)) {
-		uint64_t began_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns(), next_ns;
-		bool flush = w->flush;
-
-		sync_images(k);
-		k->records.bytes_wanted = w->config.records_bytes > w->records.bytes
-						  ? w->config.records_bytes - w->records.bytes
-						  : 0;
-		pthread_mutex_unlock(&w->lock);
-		pass(k);
-		if (flush)
-			flush_all(k);
-		k->stats.cpu_ns = clock_thread_cpu_ns() - cpu_ns;
-		pace(k, k->stats.cpu_ns);
-		next_ns = began_ns + jitter(k->interval_ns);
-		pthread_mutex_lock(&w->lock);
-		if (k->number != w->worker)
-			break;
-		hand_over(k, flush);
-		if (flush) {
-			w->flush = false;
-			pthread_cond_broadcast(&w->changed);
-		}
-		while (counts(k) && !w->flush && clock_monotonic_ns() < next_ns)
+		if (w->flush && w->flush_of)
+			flush_one(k);
+		else if (w->flush || clock_monotonic_ns() >= next_ns)
+			next_ns = look_around(k);
+		else
 			waiting_sleep(w, next_ns);
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -260,7 +307,7 @@ int worker_begin(struct waiting *w)
 	}
 	k->w = w;
 	k->number = ++w->worker;
-	k->share = 1;
+	k->share = WATCHED_SHARE_MAX; /* until it is known what looks cost */
 	record_list_open(&k->records);
 	error = -pthread_create(&thread, NULL, work, k);
 	if (error) {

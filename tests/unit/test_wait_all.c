@@ -35,7 +35,7 @@ static struct all_goroutines *begin(struct fixture *f, bool outside)
 	}
 	a->slice[1] = COUNT;
 	watched_close(f->watched);
-	assert_int_equal(watched_open(GENERATION, getpid(), &f->fake.info, 0, outside, &f->watched),
+	assert_int_equal(watched_open(GENERATION, getpid(), &f->fake.info, 0, outside, 0, &f->watched),
 			 0);
 	return a;
 }

@@ -162,6 +162,37 @@ static void test_parts(void **state)
 }
 
 /* Nothing is known of a process that is no more, nor where the source fails. */
+/* The first looks, as of `since_ns` ago. */
+static uint64_t look_since(struct fixture *f, uint64_t since_ns)
+{
+	watched_close(f->watched);
+	forget(f);
+	assert_int_equal(watched_open(GENERATION, getpid(), &f->fake.info, 0, false,
+				      clock_monotonic_ns() - since_ns, &f->watched),
+			 0);
+	look(f, 1);
+	return take(f, 1)->duration_ns;
+}
+
+/* A goroutine that was not looked at before has stood there since then, but not for longer than its
+ * span is old; of short spans some are never seen, and the others stand for them. */
+static void test_first_look(void **state)
+{
+	struct fixture *f = *state;
+	struct fake_span *span = &f->one->spans[1];
+	const uint64_t second = 1000000000;
+
+	/* Five seconds old, less the part of a second that the fixture leaves out. */
+	assert_in_range(look_since(f, 2 * second), 2 * second, 3 * second);
+	assert_in_range(look_since(f, 60 * second), 5 * second, 8 * second);
+	span->start[1] += 6; /* it begins only now, or later */
+	assert_in_range(look_since(f, 60 * second), second / 10, second / 10);
+	assert_in_range(look_since(f, second / 20), second / 20, second / 10);
+	/* How old it is cannot be known. */
+	f->one->told[1].address = 8;
+	assert_in_range(look_since(f, 60 * second), 60 * second, 61 * second);
+}
+
 static void test_failures(void **state)
 {
 	struct fixture *f = *state;
@@ -172,7 +203,7 @@ static void test_failures(void **state)
 	assert_int_equal(wanted_list_fill(&f->list, &source), -EIO);
 	assert_int_equal(f->list.count, 0);
 	f->fake.error = 0;
-	assert_int_equal(watched_open(1, 0x7fffffff, &f->fake.info, 0, false, &none), -ESRCH);
+	assert_int_equal(watched_open(1, 0x7fffffff, &f->fake.info, 0, false, 0, &none), -ESRCH);
 	assert_null(none);
 	f->fake.info.span.name = 1020; /* a hostile executable's */
 	assert_int_equal(wanted_list_fill(&f->list, &source), 0);
@@ -186,6 +217,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_on_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_parts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_first_look, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
 	};
 

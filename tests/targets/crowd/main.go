@@ -4,7 +4,7 @@
 //
 // Once a second it prints how long the requests of that second took, from when each was due.
 //
-//	crowd [-spans N] [-idle N] [-rate N] [-seconds N]
+//	crowd [-spans N] [-idle N] [-churn N] [-rate N] [-seconds N]
 package main
 
 import (
@@ -63,6 +63,26 @@ func gather(tracer trace.Tracer, spans, idle int, end chan struct{}) *sync.WaitG
 	return &all
 }
 
+//go:noinline
+func waitForShort(done chan struct{}) { <-done }
+
+// churn waits for goroutines that live for a millisecond, one after the other.
+func churn(end chan struct{}) {
+	for {
+		select {
+		case <-end:
+			return
+		default:
+		}
+		done := make(chan struct{})
+		go func() {
+			time.Sleep(time.Millisecond)
+			close(done)
+		}()
+		waitForShort(done)
+	}
+}
+
 // request is served by two goroutines, one after the other, within a span.
 func request(tracer trace.Tracer) {
 	_, span := tracer.Start(context.Background(), "request")
@@ -97,12 +117,16 @@ func serve(tracer trace.Tracer, rate int) []time.Duration {
 func main() {
 	spans := flag.Int("spans", 10000, "goroutines that wait in a span of their own")
 	idle := flag.Int("idle", 0, "goroutines that wait without one")
+	churning := flag.Int("churn", 0, "goroutines that wait for others that come and go")
 	rate := flag.Int("rate", 1000, "requests a second")
 	seconds := flag.Int("seconds", 30, "how long")
 	flag.Parse()
 	tracer := sdktrace.NewTracerProvider().Tracer("crowd")
 	end := make(chan struct{})
 	crowd := gather(tracer, *spans, *idle, end)
+	for range *churning {
+		go churn(end)
+	}
 	fmt.Println("ready")
 	for range *seconds {
 		took := serve(tracer, max(1, *rate))
