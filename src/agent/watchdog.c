@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 
 #define LOOK_NS	    500000000l
 #define PATIENCE_NS 5000000000ull
+#define RUNS_MAX_NS 60000000000ull /* patience with one that runs, or waits for a CPU */
 
 struct watchdog {
 	const struct log *log;
@@ -27,6 +29,8 @@ struct watchdog {
 	bool stop;
 	_Atomic uint64_t fed_ns, end_ns;
 	_Atomic bool finishing;
+	pid_t loop;	 /* its thread */
+	uint64_t ran_ns; /* when it was last seen to run, or to wait for a CPU */
 };
 
 static bool signal_waits(void)
@@ -56,12 +60,36 @@ static void forget_signals(void)
 		continue;
 }
 
+/* Who hangs in a read sleeps. */
+static bool loop_runs(const struct watchdog *w)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)w->loop);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	if (f)
+		fclose(f);
+	return state == 'R';
+}
+
 static void look(struct watchdog *w, uint64_t now_ns)
 {
-	if (now_ns < atomic_load(&w->fed_ns) + PATIENCE_NS || !told_to_end(w, now_ns))
+	uint64_t fed_ns = atomic_load(&w->fed_ns);
+
+	if (now_ns < fed_ns + PATIENCE_NS || !told_to_end(w, now_ns))
 		return;
-	log_error(w->log, "a read of a profiled process's memory or file does not return: "
-			  "ended without a report");
+	if (loop_runs(w))
+		w->ran_ns = now_ns;
+	if (now_ns < w->ran_ns + PATIENCE_NS && now_ns < fed_ns + RUNS_MAX_NS)
+		return;
+	log_error(w->log,
+		  now_ns < w->ran_ns + PATIENCE_NS
+			  ? "too busy, or without a CPU, for a minute: ended without a report"
+			  : "a read of a profiled process's memory or file does not return: "
+			    "ended without a report");
 	_exit(EXIT_FAILED);
 }
 
@@ -117,6 +145,7 @@ int watchdog_open(const struct log *log, struct watchdog **out)
 	if (!w)
 		return -ENOMEM;
 	w->log = log;
+	w->loop = gettid();
 	atomic_store(&w->fed_ns, clock_monotonic_ns());
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_condattr_init(&monotonic);

@@ -76,7 +76,7 @@ struct profile_wait {
 /* Everything, lent until the next change. Counts include the zero value at index 0. */
 struct profile_view {
 	uint64_t period_ns, start_wall_ns, duration_ns;
-	uint64_t covered_ns; /* of the duration, as far as it was profiled */
+	uint64_t covered_ns;	   /* of the duration, as far as it was profiled */
 	uint64_t look_interval_ns; /* between looks at what waits; 0: unknown, or none */
 	const struct profile_mapping *mappings;
 	const struct profile_function *functions;

@@ -14,6 +14,7 @@
 #define INDENT		  4
 #define SECOND_NS	  UINT64_C(1000000000)
 #define SHARE_SAMPLES_MIN 10
+#define ERROR_MAX	  0.5 /* of a share that tells anything */
 #define ERRORS_OF_CHANCE  2
 
 /* What the profile can have seen of a span. */
@@ -133,6 +134,10 @@ static void add_share(const struct report_view *v, const struct span_sum *sum, u
 		snprintf(number, sizeof(number), "work of several goroutines at once: %.0f %%",
 			 100 * share);
 		add_text(line, number);
+		return;
+	}
+	if (v->profile.look_interval_ns && error > ERROR_MAX) {
+		add_text(line, "too short to be accounted for");
 		return;
 	}
 	snprintf(number, sizeof(number), "accounted for: %.1f %%", 100 * share);

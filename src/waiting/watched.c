@@ -15,8 +15,7 @@
 #include "waiting/thread_share.h"
 
 #define FEW	 64	      /* goroutines in a turn: fewer are not shared out */
-#define SHORT_NS 100000000ull /* the looks at spans that live shorter stand for others' time, too  \
-			       */
+#define SHORT_NS 100000000ull /* looks at spans younger than that stand for others, too */
 #define ATTEMPTS 3	      /* to find one that moves in one place */
 
 struct watched {

@@ -54,6 +54,11 @@ static void sum_in_milliseconds(void **state)
 		   "report.(*Report).Serialize serialize.go:31) + 1 ms in system calls\n"
 		   /* 10 ms x sqrt(2 + 5.9 x 0.2625 + 2), of 80 ms. */
 		   "    accounted for: 98.8 % \xc2\xb1 29 %\n");
+	span = span_at(3, "shorter than a look", 0, 12);
+	receive(span, 10);
+	REPORT(.columns = 120, .span_name = "shorter than a look");
+	assert_has("    too short to be accounted for\n");
+	assert_lacks("accounted for:");
 	span = span_at(2, "nothing of it seen", 0, 9000);
 	receive(span, 3);
 	REPORT(.columns = 120, .span_name = "nothing of it seen");

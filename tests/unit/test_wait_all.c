@@ -35,8 +35,8 @@ static struct all_goroutines *begin(struct fixture *f, bool outside)
 	}
 	a->slice[1] = COUNT;
 	watched_close(f->watched);
-	assert_int_equal(watched_open(GENERATION, getpid(), &f->fake.info, 0, outside, 0, &f->watched),
-			 0);
+	assert_int_equal(
+		watched_open(GENERATION, getpid(), &f->fake.info, 0, outside, 0, &f->watched), 0);
 	return a;
 }
 
@@ -127,12 +127,14 @@ static void test_span_over(void **state)
 	look_twice(f, 1);
 	assert_int_equal(f->records.first->sample.flags, SAMPLE_WAITING);
 	assert_int_equal(f->records.first->sample.span.address, 0);
-	begin(f, true);
+	free(a);
+	a = begin(f, true);
 	f->one->g.goid++;
 	look_twice(f, 1);
 	assert_int_equal(f->records.first->sample.flags, SAMPLE_WAITING);
 	/* One that is sampled out hides it, and is none. */
-	begin(f, true);
+	free(a);
+	a = begin(f, true);
 	f->one->told[1].hides = true;
 	look_twice(f, 1);
 	assert_int_equal(f->records.first->sample.flags, SAMPLE_WAITING);

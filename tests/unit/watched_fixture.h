@@ -37,8 +37,8 @@ static inline int set_up(void **state)
 	fake_goroutine_fill(f->one, 100, GENERATION);
 	f->records.bytes_wanted = 1 << 20;
 	record_list_open(&f->records);
-	assert_int_equal(watched_open(GENERATION, getpid(), &f->fake.info, 0, false, 0, &f->watched),
-			 0);
+	assert_int_equal(
+		watched_open(GENERATION, getpid(), &f->fake.info, 0, false, 0, &f->watched), 0);
 	*state = f;
 	return 0;
 }
