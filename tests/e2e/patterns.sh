@@ -12,8 +12,8 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/e2e.sh
 unset OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT \
 	OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_HEADERS
-# 200 samples of each of some 80 kinds within half a minute of two cores.
-hertz=397
+# 200 samples of each of some 80 kinds within half a minute of two cores, also of busy ones.
+hertz=499
 
 # start NAME [FLAG...]: a program and its truth; sets program.
 start()
@@ -28,7 +28,7 @@ start()
 }
 
 # shellcheck disable=SC2317 # called through within
-# is_probed PID: by the probe of span starts and that of `go` statements, which follows the first.
+# is_probed PID: by the probe of span starts and that of `go` statements.
 is_probed()
 {
 	[ "$(text_differences "$1")" -ge 2 ]
