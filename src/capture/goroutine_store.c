@@ -20,7 +20,7 @@
 #define SPANS_MAX 16
 #define HIDES	  (1ull << 63)
 #define OLDER	  1
-#define BATCH	  256
+#define BATCH	  2048
 
 struct stored_key {
 	uint32_t generation;

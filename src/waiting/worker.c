@@ -11,7 +11,7 @@
 #include "waiting/watched.h"
 
 #define LONGEST_NS  1000000000ull /* between looks; where that is too often, fewer take part */
-#define SHORT_NS    200000000ull  /* more take part again */
+#define FEWER	    0.7		  /* of the budget that more must keep to take part again */
 #define LATE_PASSES 16		  /* that the frequency of late is taken from */
 
 /* What one thread has of an image. */
@@ -35,6 +35,7 @@ struct worker {
 	unsigned share;
 	uint64_t interval_ns;
 	uint64_t passed_ns; /* monotonic, the last pass; 0 none */
+	uint64_t fill_ns;   /* CPU of filling the list, since the last pace */
 };
 
 static bool counts(const struct worker *k)
@@ -113,14 +114,22 @@ static void look_at(struct worker *k, struct own_image *own)
 	(void)watched_look(own->watched, &pass);
 }
 
-static void pass(struct worker *k)
+/* Asks who works for spans, when that may be another answer than before. */
+static void refill(struct worker *k)
 {
 	const struct waiting_source *source = &k->w->config.source;
-	uint64_t version = source->get_version(source->context), now_ns = clock_monotonic_ns();
+	uint64_t version = source->get_version(source->context), cpu_ns = clock_thread_cpu_ns();
 
 	if (!k->has_list || version != k->version)
 		k->has_list = !wanted_list_fill(&k->list, source);
 	k->version = version;
+	k->fill_ns += clock_thread_cpu_ns() - cpu_ns;
+}
+
+static void pass(struct worker *k)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
 	for (struct own_image **at = &k->own; *at;) {
 		if (!(*at)->kept) {
 			drop(k, at);
@@ -146,20 +155,6 @@ static uint64_t jitter(uint64_t ns)
 	return ns / 2 + (uint64_t)((double)ns * random / UINT32_MAX);
 }
 
-/* As often as wanted, and as the share of a CPU allows; then with fewer goroutines each time. */
-static void pace(struct worker *k, uint64_t cost_ns)
-{
-	const struct waiting_config *c = &k->w->config;
-	uint64_t wanted_ns = (uint64_t)(1e9 / c->frequency_hz);
-	uint64_t allowed_ns = (uint64_t)((double)cost_ns / c->cpu_share);
-
-	if (allowed_ns < SHORT_NS && k->share > 1)
-		k->share /= 2;
-	for (; allowed_ns > LONGEST_NS && k->share < WATCHED_SHARE_MAX; allowed_ns /= 2)
-		k->share *= 2;
-	k->interval_ns = allowed_ns > wanted_ns ? allowed_ns : wanted_ns;
-}
-
 /* Passes until all goroutines have had their turn. */
 static unsigned count_turns(const struct worker *k)
 {
@@ -169,6 +164,39 @@ static unsigned count_turns(const struct worker *k)
 		if (own->watched && watched_turns(own->watched) > turns)
 			turns = watched_turns(own->watched);
 	return turns;
+}
+
+/*
+ * In so many parts the goroutines are looked at that a pass a second is within the budget. To ask
+ * who works for spans costs the same for any of them: at least a quarter is for the looks.
+ */
+static unsigned share_of(const struct worker *k, uint64_t looks_ns)
+{
+	double budget_ns = (double)LONGEST_NS * k->w->config.cpu_share;
+	double room_ns = budget_ns - (double)k->fill_ns;
+	double all_ns = (double)looks_ns * count_turns(k);
+	unsigned share = k->share;
+
+	if (room_ns < budget_ns / 4)
+		room_ns = budget_ns / 4;
+	while (share < WATCHED_SHARE_MAX && all_ns / share > room_ns)
+		share *= 2;
+	while (share > 1 && all_ns / (share / 2) < FEWER * room_ns)
+		share /= 2;
+	return share;
+}
+
+/* As often as wanted, and as the share of a CPU allows. */
+static void pace(struct worker *k, uint64_t cost_ns)
+{
+	const struct waiting_config *c = &k->w->config;
+	uint64_t wanted_ns = (uint64_t)(1e9 / c->frequency_hz);
+	uint64_t looks_ns = cost_ns > k->fill_ns ? cost_ns - k->fill_ns : 0;
+	uint64_t allowed_ns = (uint64_t)((double)cost_ns / c->cpu_share);
+
+	k->share = share_of(k, looks_ns);
+	k->fill_ns = 0;
+	k->interval_ns = allowed_ns > wanted_ns ? allowed_ns : wanted_ns;
 }
 
 static void add_stats(struct worker *k)
@@ -249,6 +277,7 @@ static uint64_t look_around(struct worker *k)
 					  ? w->config.records_bytes - w->records.bytes
 					  : 0;
 	pthread_mutex_unlock(&w->lock);
+	refill(k);
 	if (flush)
 		give_all_their_turns(k);
 	else
