@@ -262,8 +262,8 @@ static int start(struct session *s, char *why, size_t why_size)
 		return explain("cannot look at processes", error, why, why_size);
 	error = capture_start(s->capture, why, why_size);
 	if (!error && !options_is_local(s->options))
-		log_info(s->log, "profiling every Go process of this host at %u Hz%s",
-			 s->options->frequency_hz,
+		log_info(s->log, "profiling every %sprocess of this host at %u Hz%s",
+			 s->options->all ? "" : "Go ", s->options->frequency_hz,
 			 s->options->duration_ns ? "" : "; Ctrl-C ends it");
 	if (error || !s->command)
 		return error;
@@ -292,12 +292,14 @@ static void close_session(struct session *s)
 
 static void finish(struct session *s)
 {
+	char wanted[TARGETS_WANTED_SIZE];
 	int error;
 
 	summary_log(s);
 	/* Named processes that could not be profiled have been told one by one. */
 	if (!s->options->pid_count && !targets_adopted(s->targets)) {
-		log_error(s->log, "nothing was profiled: no %s", targets_wanted(s->targets));
+		targets_describe_wanted(s->targets, wanted, sizeof(wanted));
+		log_error(s->log, "nothing was profiled: no %s", wanted);
 		s->failed = true;
 	}
 	/* No empty report, and no file in the place of an earlier one. */

@@ -19,6 +19,7 @@ enum option_key {
 	KEY_KERNEL_STACKS,
 	KEY_PROBES,
 	KEY_PROBE_BUDGET,
+	KEY_ALL,
 	KEY_WAIT,
 	KEY_WAIT_ALL,
 	KEY_WINDOW,
@@ -36,6 +37,10 @@ static const struct argp_option profile_options[] = {
 	{"include", KEY_INCLUDE, "GLOB", 0,
 	 "host-wide or of a COMMAND: only executables that match", 0},
 	{"exclude", KEY_EXCLUDE, "GLOB", 0, "leave out executables that match", 0},
+	{"all", KEY_ALL, NULL, 0,
+	 "other programs than Go's, too: their leaf, and callers as far as they keep frame "
+	 "pointers",
+	 0},
 	{"duration", 'd', "SECONDS", 0, "stop after so long (default: Ctrl-C)", 0},
 	{"frequency", 'F', "HZ", 0, "samples per second and CPU (99; without a selector 19)", 0},
 	{"wait", KEY_WAIT, "HZ|off", 0,
@@ -222,6 +227,9 @@ static error_t parse_profile(int key, char *argument, struct argp_state *state)
 		o->include = true;
 		return add(p, "--include", o->exe_globs, &o->exe_glob_count, OPTIONS_GLOBS_MAX,
 			   argument);
+	case KEY_ALL:
+		o->all = true;
+		return 0;
 	case KEY_EXCLUDE:
 		return add(p, "--exclude", o->exclude_globs, &o->exclude_glob_count,
 			   OPTIONS_GLOBS_MAX, argument);

@@ -25,6 +25,7 @@ struct options {
 	size_t exclude_glob_count;
 	bool exe_selector;    /* --exe was given */
 	bool include;	      /* --include was given */
+	bool all;	      /* other programs than Go's, too */
 	char **command;	      /* NULL: none; lent from argv */
 	uint64_t duration_ns; /* 0: until interrupted */
 	unsigned frequency_hz;

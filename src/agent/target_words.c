@@ -3,6 +3,7 @@
 #include "agent/target_words.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/attach.h"
@@ -39,8 +40,8 @@ const char *target_refusal(const struct options *o, const struct target *target,
 		       "forbids it";
 	if (loaded->error)
 		return strerror(-loaded->error);
-	if (!loaded->binary->go)
-		return "it is not a Go program";
+	if (!loaded->binary->go && !o->all)
+		return "it is not a Go program (--all profiles others, too)";
 	if (!target->named &&
 	    !discovery_is_selected(&filter, process_get_executable(loaded->process)))
 		return "not selected";
@@ -50,15 +51,24 @@ const char *target_refusal(const struct options *o, const struct target *target,
 void target_announce(const struct log *log, const struct target *target, bool again)
 {
 	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
+	bool is_go = target->binary->go;
 	char words[512];
 
+	if (!is_go && !target->named) {
+		log_debug(log, "attached to %s (pid %d): not a Go program",
+			  process_get_executable(target->process), target->pid);
+		return;
+	}
 	if (target->binary->announced && (again || !target->named)) {
 		log_debug(log, "attached to %s (pid %d)", process_get_executable(target->process),
 			  target->pid);
 		return;
 	}
 	target->binary->announced = true;
-	attach_describe_words(info, words, sizeof(words));
+	if (is_go)
+		attach_describe_words(info, words, sizeof(words));
+	else
+		snprintf(words, sizeof(words), "not a Go program");
 	log_info(log, "attached to %s (pid %d, service %s): %s",
 		 process_get_executable(target->process), target->pid,
 		 identity_get(&target->identity, "service.name"), words);
@@ -66,7 +76,7 @@ void target_announce(const struct log *log, const struct target *target, bool ag
 		log_warn(log,
 			 "pid %d: unknown SDK version: spans are read as in the newest known one",
 			 target->pid);
-	if (!info->tls_known)
+	if (is_go && !info->tls_known)
 		log_warn(log,
 			 "pid %d: where this program keeps its goroutine was not found: "
 			 "samples are not tagged",
@@ -77,6 +87,8 @@ void target_explain(const struct log *log, const struct options *o, const struct
 {
 	const struct gobinary_info *info = gobinary_get_info(target->binary->go);
 
+	if (!target->binary->go)
+		return;
 	if (!o->probes)
 		log_info(log, "pid %d: samples are not tagged: --probes off", target->pid);
 	else if (!info->has_sdk)

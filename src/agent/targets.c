@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <spanprof/record.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -314,10 +315,12 @@ void targets_explain(struct targets *t, uint64_t now_ns)
 {
 	const struct options *o = t->config.options;
 	struct entry *e, *next;
+	char wanted[TARGETS_WANTED_SIZE];
 
 	if (!t->explained && !t->adopted && now_ns >= t->opened_ns + EXPLAIN_AFTER_NS) {
 		t->explained = true;
-		log_info(t->config.log, "no %s yet: waiting for one", targets_wanted(t));
+		targets_describe_wanted(t, wanted, sizeof(wanted));
+		log_info(t->config.log, "no %s yet: waiting for one", wanted);
 	}
 	HASH_ITER (hh, t->entries, e, next) {
 		struct target *target = &e->target;
@@ -336,17 +339,21 @@ void targets_explain(struct targets *t, uint64_t now_ns)
 	}
 }
 
-const char *targets_wanted(const struct targets *t)
+void targets_describe_wanted(const struct targets *t, char *to, size_t size)
 {
 	const struct options *o = t->config.options;
+	const char *kind = o->all ? "" : "Go ", *which = "";
 
-	if (o->command)
-		return "Go program run by the command that lived long enough to be read";
+	if (o->command) {
+		snprintf(to, size, "%sprogram run by the command that lived long enough to be read",
+			 kind);
+		return;
+	}
 	if (o->exe_selector)
-		return "running Go program that matches --exe";
-	if (o->exe_glob_count || o->exclude_glob_count)
-		return "running Go program that --include and --exclude select";
-	return "running Go program";
+		which = " that matches --exe";
+	else if (o->exe_glob_count || o->exclude_glob_count)
+		which = " that --include and --exclude select";
+	snprintf(to, size, "running %sprogram%s", kind, which);
 }
 
 size_t targets_count(const struct targets *t)

@@ -12,6 +12,8 @@
 #include "agent/probe_level.h"
 #include "process/identity.h"
 
+#define TARGETS_WANTED_SIZE 96
+
 struct binary;
 struct binary_store;
 struct block_cache;
@@ -92,8 +94,8 @@ void targets_retry(struct targets *t);
 void targets_verify(struct targets *t);
 /* Says which named processes were not read before the end; they count as refused. */
 void targets_end(struct targets *t);
-/* What is being looked for, in words that follow "no". */
-const char *targets_wanted(const struct targets *t);
+/* What is being looked for, in words that follow "no"; in TARGETS_WANTED_SIZE bytes. */
+void targets_describe_wanted(const struct targets *t, char *to, size_t size);
 
 size_t targets_count(const struct targets *t);	 /* profiled or being read */
 size_t targets_adopted(const struct targets *t); /* profiled since the start, ended ones too */

@@ -196,7 +196,8 @@ void gobinary_close(struct gobinary *b)
 
 void gobinary_set_cache(struct gobinary *b, struct block_cache *cache)
 {
-	elf_image_set_cache(b->image, cache);
+	if (b)
+		elf_image_set_cache(b->image, cache);
 }
 
 bool gobinary_is_deleted(const struct gobinary *b)
@@ -211,10 +212,12 @@ const char *gobinary_get_wait_reason(const struct gobinary *b, uint8_t reason)
 
 const struct gobinary_info *gobinary_get_info(const struct gobinary *b)
 {
-	return &b->info;
+	static const struct gobinary_info nothing;
+
+	return b ? &b->info : &nothing;
 }
 
 struct pclntab *gobinary_get_pclntab(struct gobinary *b)
 {
-	return b->pclntab;
+	return b ? b->pclntab : NULL;
 }

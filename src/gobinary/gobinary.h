@@ -119,7 +119,10 @@ struct gobinary_info {
  */
 int gobinary_open(int fd, struct block_cache *cache, struct gobinary **out);
 void gobinary_close(struct gobinary *b);
-/* Look-ups go through another cache from here on: the opening thread's gives way to the user's. */
+/*
+ * Look-ups go through another cache from here on: the opening thread's gives way to the user's. `b`
+ * may be NULL.
+ */
 void gobinary_set_cache(struct gobinary *b, struct block_cache *cache);
 /* Whether its file has no name any more. */
 bool gobinary_is_deleted(const struct gobinary *b);
@@ -128,6 +131,7 @@ bool gobinary_is_deleted(const struct gobinary *b);
  * of this runtime's, or they were not found. Lent for as long as the file is open.
  */
 const char *gobinary_get_wait_reason(const struct gobinary *b, uint8_t reason);
+/* These two may be asked for NULL, no Go program: nothing is known, all zero; and NULL. */
 const struct gobinary_info *gobinary_get_info(const struct gobinary *b);
 struct pclntab *gobinary_get_pclntab(struct gobinary *b); /* lent */
 

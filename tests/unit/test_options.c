@@ -100,6 +100,8 @@ static void test_defaults(void **state)
 	assert_int_equal(accepted("--wait off -p 1").wait_hz, 0);
 	assert_int_equal(accepted("--wait 99").wait_hz, 99);
 	assert_int_equal(accepted("--wait 99 --wait off").wait_hz, 0);
+	assert_false(accepted("-p 1").all);
+	assert_true(accepted("-p 1 --all").all);
 	assert_false(accepted("-p 1").wait_all);
 	assert_true(accepted("-p 1 --wait-all").wait_all);
 	assert_true(accepted("--wait-all --wait 20").wait_all);
