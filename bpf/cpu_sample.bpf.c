@@ -53,13 +53,26 @@ struct sampled_goroutine {
 	bool settled;	  /* whom it works for, or that it works for nobody */
 };
 
+/* In the vdso, which keeps no frame pointers: where its caller was, as that has noted. */
+static __always_inline void read_vdso_caller(const struct target_process *target, __u64 m,
+					     struct sample_record *record)
+{
+	__u64 sp = target->m_vdso_sp ? user_word(m + target->m_vdso_sp) : 0;
+
+	if (!sp || record->pc - target->text_start < target->text_end - target->text_start)
+		return;
+	record->curg_sp = sp;
+	record->curg_pc = user_word(m + target->m_vdso_sp + 8);
+	record->curg_fp = VDSO_FP_SLOT(sp) ? user_word(VDSO_FP_SLOT(sp)) : 0;
+}
+
 /*
  * Finds the goroutine, and where its own stack is when the thread runs on another (g0, signal
  * stack, C).
  */
 static __always_inline void read_goroutine(const struct target_process *target,
 					   const struct user_registers *regs,
-					   struct sample_record *record,
+					   struct sample_record *record, struct scratch *s,
 					   struct sampled_goroutine *found)
 {
 	__u64 g = current_g(target, regs), m, curg;
@@ -76,9 +89,13 @@ static __always_inline void read_goroutine(const struct target_process *target,
 		if (target->flags & TARGET_SPANS && record->goid)
 			found->settled = look_up_span(target, curg, record);
 		found->limit = found->curg_limit = user_word(curg + target->g_stack_hi);
+		s->stack_high = found->curg_limit;
+		s->stack_low = user_word(curg + target->g_stack_hi - 8);
 	}
-	if (curg == g)
+	if (curg == g) {
+		read_vdso_caller(target, m, record);
 		return;
+	}
 	found->limit = user_word(g + target->g_stack_hi);
 	record->flags |= SAMPLE_SYSTEM_STACK;
 	if (!curg)
@@ -88,6 +105,8 @@ static __always_inline void read_goroutine(const struct target_process *target,
 	if (record->curg_sp) {
 		record->flags |= SAMPLE_CURG_SYSCALL;
 		record->curg_pc = user_word(curg + target->g_syscall_pc);
+		if (target->g_syscall_bp)
+			record->curg_fp = user_word(curg + target->g_syscall_bp);
 	} else {
 		record->curg_sp = user_word(curg + target->g_sched_sp);
 		record->curg_pc = user_word(curg + target->g_sched_pc);
@@ -130,6 +149,7 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	record = &s->record;
 	__builtin_memset(record, 0, sizeof(*record));
+	s->stack_low = s->stack_high = 0;
 	record->header.type = RECORD_SAMPLE;
 	record->time_ns = bpf_ktime_get_ns();
 	record->pid = id >> 32;
@@ -153,7 +173,7 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 	if (target->flags & TARGET_PENDING)
 		record->flags |= SAMPLE_PENDING;
 	else if (target->flags & TARGET_GO)
-		read_goroutine(target, &regs, record, &goroutine);
+		read_goroutine(target, &regs, record, s, &goroutine);
 	words = read_stacks(ctx, s, target, goroutine.limit, goroutine.curg_limit);
 	if (record->goid && !goroutine.settled)
 		words = look_further(target, goroutine.curg_limit, s, words);

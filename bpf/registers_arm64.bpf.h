@@ -39,6 +39,9 @@ static __always_inline bool signal_frame_registers(__u64 frame, struct user_regi
 	return false;
 }
 
+/* Where a function that calls the vdso kept its caller's frame pointer: not known. */
+#define VDSO_FP_SLOT(sp) 0
+
 /* Go's ABIInternal argument registers; results come in the same ones. */
 #define GO_ARGUMENT_0(ctx) ((ctx)->regs[0])
 #define GO_ARGUMENT_1(ctx) ((ctx)->regs[1])

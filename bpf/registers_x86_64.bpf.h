@@ -61,6 +61,9 @@ static __always_inline bool signal_frame_registers(__u64 frame, struct user_regi
 	return true;
 }
 
+/* Where a function that calls the vdso kept its caller's frame pointer; `sp` is that caller's. */
+#define VDSO_FP_SLOT(sp) ((sp)-16)
+
 /* Go's ABIInternal argument registers; results come in the same ones. */
 #define GO_ARGUMENT_0(ctx) ((ctx)->rax)
 #define GO_ARGUMENT_1(ctx) ((ctx)->rbx)

@@ -5,10 +5,18 @@
 
 #include "go_runtime.bpf.h"
 
+#define ROOT_WALK_MAX 1024 /* frames beyond RECORD_CHAIN_MAX */
+
 struct scratch {
 	struct sample_record record;
 	__u64 words[RECORD_WORDS_MAX];
-	__u16 walked; /* frames of the last walk_chain */
+	__u16 walked;  /* frames of the last walk_chain */
+	bool moved;    /* it has crossed to another stack */
+	__u64 next_fp; /* where it stopped for want of room; 0: it did not */
+	/* The goroutine's stack, 0: not known. One that just grows has frames on another one yet.
+	 */
+	__u64 stack_low, stack_high;
+	__u64 window[RECORD_STACK_DEEP];
 };
 
 /* One record under construction on each CPU; nothing else sees it. */
@@ -48,6 +56,8 @@ __noinline __u64 walk_chain(__u32 at, __u64 fp)
 	if (!s)
 		return 0;
 	s->walked = 0;
+	s->moved = false;
+	s->next_fp = fp;
 	if (!target)
 		return 0;
 	for (; count < RECORD_CHAIN_MAX; count++) {
@@ -64,13 +74,88 @@ __noinline __u64 walk_chain(__u32 at, __u64 fp)
 		pc = frame[1];
 		s->words[slot] = pc;
 		if (frame[0] <= fp) {
+			/* The runtime moves a growing stack frame by frame, the leaf's first. */
+			if (s->moved || !frame[0] ||
+			    fp - s->stack_low >= s->stack_high - s->stack_low ||
+			    frame[0] - s->stack_low < s->stack_high - s->stack_low) {
+				count++;
+				s->next_fp = 0;
+				break;
+			}
+			s->moved = true;
+		}
+		s->next_fp = frame[0];
+		/* Back from memory, the verifier knows nothing of it: a frame is like any other. */
+		fp = *(volatile __u64 *)&s->next_fp;
+	}
+	if (count < RECORD_CHAIN_MAX)
+		s->next_fp = 0;
+	s->walked = count;
+	return signal_frame;
+}
+
+/*
+ * Goes on where walk_chain had no more room, and keeps the last RECORD_ROOT_MAX of the frames in a
+ * ring at words[at]. Returns how many there were.
+ */
+__noinline __u32 walk_root(__u32 at)
+{
+	__u64 frame[2]; /* caller's frame pointer, return address */
+	__u32 zero = 0, count = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	__u64 fp;
+
+	if (!s)
+		return 0;
+	fp = s->next_fp;
+	for (; count < ROOT_WALK_MAX; count++) {
+		__u64 slot = at + count % RECORD_ROOT_MAX;
+
+		barrier_var(slot);
+		if (!fp || fp & 7 || slot >= RECORD_STACKS_MAX ||
+		    bpf_probe_read_user(frame, sizeof(frame), (void *)fp) || !frame[1])
+			break;
+		s->words[slot] = frame[1];
+		if (frame[0] <= fp) {
 			count++;
 			break;
 		}
-		fp = frame[0];
+		s->next_fp = frame[0];
+		fp = *(volatile __u64 *)&s->next_fp;
 	}
-	s->walked = count;
-	return signal_frame;
+	return count;
+}
+
+/*
+ * The first words above `sp` that look like a frame record: for where the frame-pointer register
+ * holds data. The reader finds out whether it is one. Not static, as walk_chain. 0: none.
+ */
+__noinline __u64 find_frame(__u64 sp, __u64 limit)
+{
+	struct target_process *target = current_target();
+	__u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	__u64 bytes = RECORD_STACK_DEEP * 8;
+
+	if (!s || !target || sp & 7 || limit <= sp)
+		return 0;
+	if (limit - sp < bytes)
+		bytes = limit - sp;
+	bytes &= ~7ull;
+	barrier_var(bytes); /* so that what is checked is what is used */
+	if (!bytes || bytes > sizeof(s->window) ||
+	    bpf_probe_read_user(s->window, bytes, (void *)sp))
+		return 0;
+	for (__u32 i = 0; i + 1 < RECORD_STACK_DEEP; i++) {
+		__u64 fp = s->window[i], pc = s->window[i + 1];
+
+		if (i + 1 >= bytes / 8)
+			break;
+		if (fp > sp + 8 * i && fp < limit && !(fp & 7) && pc >= target->text_start &&
+		    pc < target->text_end)
+			return sp + 8 * i;
+	}
+	return 0;
 }
 
 /* A chain is whole when the leaf's caller is Go code and the last frame is an outermost one. */
@@ -155,6 +240,26 @@ static __always_inline void take_interrupted(struct sample_record *record,
 	record->curg_lr = interrupted.lr;
 }
 
+/*
+ * Without a chain from the frame-pointer register: from the first frame record above SP, when that
+ * leads to an outermost frame. Returns the frames at words[0].
+ */
+static __always_inline __u32 walk_from_words(struct sample_record *record, struct scratch *s,
+					     const struct target_process *target, __u64 limit)
+{
+	__u64 fp = find_frame(record->sp, limit);
+
+	if (fp) {
+		walk_chain(0, fp);
+		if (chain_is_whole(s, 0, any_of(s->walked), target))
+			record->fp = fp;
+		else
+			walk_chain(0, record->fp);
+		record->chain_count = any_of(s->walked);
+	}
+	return any_of(record->chain_count);
+}
+
 /* Fills the words behind the record; returns how many are used. */
 static __always_inline __u32 read_stacks(struct bpf_perf_event_data *ctx, struct scratch *s,
 					 const struct target_process *target, __u64 limit,
@@ -168,17 +273,28 @@ static __always_inline __u32 read_stacks(struct bpf_perf_event_data *ctx, struct
 	signal_frame = walk_chain(0, record->fp);
 	at = record->chain_count = any_of(s->walked);
 	whole = chain_is_whole(s, 0, at, target);
+	if (!whole && !signal_frame && !record->curg_sp)
+		at = walk_from_words(record, s, target, limit);
 	take_interrupted(record, target, signal_frame);
 	two_stacks = record->curg_sp;
 	if (two_stacks) {
+		__u64 rest = s->next_fp;
+
 		walk_chain(at, record->curg_fp);
+		if (!s->next_fp)
+			s->next_fp = rest;
 		record->curg_count = any_of(s->walked);
 		whole = chain_is_whole(s, at, any_of(record->curg_count), target);
 		at += any_of(record->curg_count);
 	}
-	if (record->chain_count == RECORD_CHAIN_MAX || record->curg_count == RECORD_CHAIN_MAX) {
+	if (s->next_fp) {
+		__u32 count = walk_root(at);
+
 		record->flags |= SAMPLE_CHAIN_CUT;
 		count_lost(LOSS_CHAIN_DEPTH);
+		record->root_count = count < RECORD_ROOT_MAX ? count : RECORD_ROOT_MAX;
+		record->root_first = count < RECORD_ROOT_MAX ? 0 : count % RECORD_ROOT_MAX;
+		at += any_of(record->root_count);
 	}
 	if (record->flags & SAMPLE_IN_KERNEL && tunables.kernel_stacks &&
 	    at <= RECORD_STACKS_MAX - RECORD_KERNEL_MAX) {

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 #define RECORD_CHAIN_MAX     512 /* frames of the walk along frame pointers */
+#define RECORD_ROOT_MAX	     128 /* outermost frames of one that is longer */
 #define RECORD_KERNEL_MAX    64	 /* kernel frames */
 #define RECORD_STACK_SHORT   64	 /* words of user stack always copied */
 #define RECORD_STACK_DEEP    512 /* words copied when the chain fails its validity test */
@@ -30,9 +31,10 @@ enum sample_flags {
 	SAMPLE_SYSTEM_STACK = 1 << 1, /* g0, signal stack or C: curg_* lead to the goroutine */
 	SAMPLE_CURG_SYSCALL = 1 << 2, /* curg_* come from g.syscallpc/sp, not from g.sched */
 	SAMPLE_DEEP = 1 << 3,	      /* the chain failed its validity test */
-	SAMPLE_CHAIN_CUT = 1 << 4,    /* the walk stopped at its cap: root side missing */
-	SAMPLE_SPAN = 1 << 5,	      /* span is valid and was open */
-	SAMPLE_UNSAMPLED = 1 << 6,    /* works for a span that is sampled out: no tag */
+	SAMPLE_CHAIN_CUT = 1 << 4, /* the walk is longer than the record: its middle is missing, or
+				      its root side */
+	SAMPLE_SPAN = 1 << 5,	   /* span is valid and was open */
+	SAMPLE_UNSAMPLED = 1 << 6, /* works for a span that is sampled out: no tag */
 	SAMPLE_SPAN_UNREADABLE = 1
 				 << 7, /* span known, but its memory could not be read: unsettled */
 	SAMPLE_PENDING = 1 << 8,       /* executable not read yet: no goroutine, no span */
@@ -97,10 +99,10 @@ struct label_values {
 
 /*
  * One CPU sample. words[] holds, one behind the other: chain_count return addresses along frame
- * pointers from fp; curg_count of the same from curg_fp; kernel_count kernel addresses, leaf
- * first; stack_count words of user stack from sp upward;
- * curg_stack_count words of the goroutine's stack from curg_sp upward; candidate_count structures
- * span_candidate, nearest to the leaf first.
+ * pointers from fp; curg_count of the same from curg_fp; root_count of the outermost of the one of
+ * these that has RECORD_CHAIN_MAX; kernel_count kernel addresses, leaf first; stack_count words of
+ * user stack from sp upward; curg_stack_count words of the goroutine's stack from curg_sp upward;
+ * candidate_count structures span_candidate, nearest to the leaf first.
  */
 struct sample_record {
 	struct record_header header;
@@ -125,7 +127,8 @@ struct sample_record {
 	__u16 stack_count;
 	__u16 curg_stack_count;
 	__u16 candidate_count;
-	__u16 reserved[2];
+	__u16 root_count;
+	__u16 root_first; /* the innermost of them; behind the last one the first follows */
 	struct sample_span span;
 	__u64 words[];
 };
@@ -133,15 +136,16 @@ struct sample_record {
 /* Words of stacks behind a record; the candidates follow them. */
 static inline __u64 sample_stack_words(const struct sample_record *sample)
 {
-	return (__u64)sample->chain_count + sample->curg_count + sample->kernel_count +
-	       sample->stack_count + sample->curg_stack_count;
+	return (__u64)sample->chain_count + sample->curg_count + sample->root_count +
+	       sample->kernel_count + sample->stack_count + sample->curg_stack_count;
 }
 
 #define RECORD_CANDIDATES_MAX	32
 #define RECORD_CANDIDATES_BYTES (RECORD_CANDIDATES_MAX * sizeof(struct span_candidate))
 
-#define RECORD_STACKS_MAX (2 * RECORD_CHAIN_MAX + RECORD_KERNEL_MAX + 2 * RECORD_STACK_DEEP)
-#define RECORD_WORDS_MAX  (RECORD_STACKS_MAX + RECORD_CANDIDATES_BYTES / 8)
+#define RECORD_STACKS_MAX                                                                          \
+	(2 * RECORD_CHAIN_MAX + RECORD_ROOT_MAX + RECORD_KERNEL_MAX + 2 * RECORD_STACK_DEEP)
+#define RECORD_WORDS_MAX (RECORD_STACKS_MAX + RECORD_CANDIDATES_BYTES / 8)
 
 /* An exec, the exit of a process's last thread, or the first span of a process image. */
 struct process_record {

@@ -70,7 +70,8 @@ struct target_process {
 	__u16 g_labels; /* 0: not looked at */
 	__u16 m_curg;
 	struct target_span span;
-	__u32 zero;
+	__u16 m_vdso_sp;      /* SP of who calls the vdso, then its pc; 0: unknown */
+	__u16 g_syscall_bp;   /* 0: unknown; then that of sched is as good, but for calls of C */
 	__u64 span_type;      /* rtype of *recordingSpan: tells one in an `any` */
 	__u64 unsampled_type; /* of nonRecordingSpan */
 	__u64 type_mask;      /* of the bits of both that are known: a PIE not yet running has 12 */

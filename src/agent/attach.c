@@ -23,8 +23,10 @@ static void describe_runtime(const struct gobinary_info *info, struct target_pro
 	out->g_sched_bp = r->g_sched_bp;
 	out->g_syscall_sp = r->g_syscall_sp;
 	out->g_syscall_pc = r->g_syscall_pc;
+	out->g_syscall_bp = r->g_syscall_bp;
 	out->g_labels = r->g_labels;
 	out->m_curg = r->m_curg;
+	out->m_vdso_sp = r->m_vdso_sp;
 }
 
 /* A field of recordingSpan, and where its place in the window goes. */

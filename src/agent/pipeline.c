@@ -27,6 +27,7 @@
 #define WINDOW_SAMPLES_MAX 65536
 #define WINDOW_SPANS_MAX   65536
 #define WINDOW_STRINGS_MAX (16 << 20)
+#define GAP		   "[frames left out]"
 #define NAME_LASTS_NS	   10000000ull /* a collection seldom ends and gives memory away so soon */
 
 struct pipeline {
@@ -37,7 +38,7 @@ struct pipeline {
 	struct name_trust *names;
 	struct target *releasing;
 	struct unwound_stack stack;
-	const struct location *locations[UNWIND_FRAMES_MAX + 1]; /* a state above them */
+	const struct location *locations[UNWIND_FRAMES_MAX + 2]; /* a state above, a gap between */
 	struct pipeline_stats stats;
 };
 
@@ -143,9 +144,15 @@ static size_t find_locations(struct pipeline *p, const struct target *target)
 		profile_forget_locations(p->window);
 	}
 	for (uint32_t i = 0; i < stack->count; i++) {
-		const struct location *location =
-			symbolizer_find(p->config.symbolizer, target->generation, stack->pcs[i],
-					stack->exact[i], i < stack->kernel_count);
+		const struct location *location;
+
+		if (i && i == stack->gap_at) {
+			location = symbolizer_find_state(p->config.symbolizer, GAP);
+			if (location)
+				p->locations[count++] = location;
+		}
+		location = symbolizer_find(p->config.symbolizer, target->generation, stack->pcs[i],
+					   stack->exact[i], i < stack->kernel_count);
 
 		if (location && (location->frame_count || location->kind != FRAME_GO))
 			p->locations[count++] = location;

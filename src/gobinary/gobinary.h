@@ -33,7 +33,8 @@ struct go_runtime_offsets {
 	uint16_t g_syscall_bp;	/* 0: not kept, before Go 1.23 */
 	uint16_t g_wait_reason; /* 8 bits; 0 unknown */
 	uint16_t m_curg;
-	uint16_t m_thread; /* procid, the kernel's number of the thread; 0 unknown */
+	uint16_t m_thread;  /* procid, the kernel's number of the thread; 0 unknown */
+	uint16_t m_vdso_sp; /* SP of who calls the vdso, then its pc; 0 unknown */
 };
 
 struct go_span_offsets {

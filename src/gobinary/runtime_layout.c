@@ -26,7 +26,8 @@ static const struct {
 	  .g_syscall_bp = 120,
 	  .g_wait_reason = 176,
 	  .m_curg = 184,
-	  .m_thread = 64}},
+	  .m_thread = 64,
+	  .m_vdso_sp = 896}},
 	{25,
 	 {.g_m = 48,
 	  .g_goid = 152,
@@ -41,7 +42,8 @@ static const struct {
 	  .g_syscall_bp = 120,
 	  .g_wait_reason = 176,
 	  .m_curg = 184,
-	  .m_thread = 64}},
+	  .m_thread = 64,
+	  .m_vdso_sp = 896}},
 	{23,
 	 {.g_m = 48,
 	  .g_goid = 160,
@@ -56,7 +58,23 @@ static const struct {
 	  .g_syscall_bp = 128,
 	  .g_wait_reason = 184,
 	  .m_curg = 192,
-	  .m_thread = 72}},
+	  .m_thread = 72,
+	  .m_vdso_sp = 904}},
+	{22,
+	 {.g_m = 48,
+	  .g_goid = 152,
+	  .g_stack_hi = 8,
+	  .g_status = 144,
+	  .g_labels = 344,
+	  .g_sched_sp = 56,
+	  .g_sched_pc = 64,
+	  .g_sched_bp = 104,
+	  .g_syscall_sp = 112,
+	  .g_syscall_pc = 120,
+	  .g_wait_reason = 176,
+	  .m_curg = 192,
+	  .m_thread = 72,
+	  .m_vdso_sp = 1120}},
 	{21,
 	 {.g_m = 48,
 	  .g_goid = 152,
@@ -70,7 +88,8 @@ static const struct {
 	  .g_syscall_pc = 120,
 	  .g_wait_reason = 176,
 	  .m_curg = 192,
-	  .m_thread = 72}},
+	  .m_thread = 72,
+	  .m_vdso_sp = 808}},
 	{0,
 	 {.g_m = 48,
 	  .g_goid = 152,
@@ -84,7 +103,8 @@ static const struct {
 	  .g_syscall_pc = 120,
 	  .g_wait_reason = 176,
 	  .m_curg = 192,
-	  .m_thread = 72}},
+	  .m_thread = 72,
+	  .m_vdso_sp = 808}},
 };
 /* Beyond this minor the newest row is a guess. */
 #define NEWEST_MINOR 27
@@ -137,6 +157,7 @@ static int from_rtypes(struct elf_image *image, uint64_t g, uint64_t m,
 	find_optional(image, g, "syscallbp", &out->g_syscall_bp);
 	find_optional(image, g, "waitreason", &out->g_wait_reason);
 	find_optional(image, m, "procid", &out->m_thread);
+	find_optional(image, m, "vdsoSP", &out->m_vdso_sp);
 	return 0;
 }
 

@@ -226,7 +226,7 @@ void terminal_notes_paint(const struct paint *p, const struct report_view *v)
 	paint_end_line(p);
 	paint_note(p, v->profile.dropped,
 		   "samples without room in the profile, in none of these figures");
-	paint_note(p, truncated, "samples whose stack lacks its outer end");
+	paint_note(p, truncated, "samples whose stack lacks frames");
 	paint_note(p, v->profile.untagged,
 		   "samples of spans for which there was no room, counted as outside");
 	paint_note(p, spans_ungrouped(v->spans),

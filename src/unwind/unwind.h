@@ -16,7 +16,8 @@ struct gobinary;
 struct unwound_stack {
 	uint32_t kernel_count; /* the first so many pcs are kernel addresses */
 	uint32_t count;	       /* all */
-	bool truncated;	       /* the root side is missing */
+	bool truncated;	 /* frames are missing: at gap_at, when it is not 0, else at the root */
+	uint32_t gap_at; /* index of the first frame behind those that are missing */
 	uint64_t pcs[UNWIND_FRAMES_MAX];
 	bool exact[UNWIND_FRAMES_MAX]; /* the address itself executed: leaf, signal or g0 hand-over
 					*/

@@ -86,40 +86,67 @@ static bool has_gaps(const struct gobinary_info *info, uint64_t bias,
 	return false;
 }
 
+/* A walk along frame pointers. */
+struct walk {
+	struct window window;
+	uint64_t fp, last; /* 0: at the outermost frame */
+};
+
+/* The next return address; 0: there is no next frame, or it cannot be read. */
+static uint64_t next_return(struct walk *k)
+{
+	const uint64_t *frame;
+
+	if (!k->fp || k->fp < k->last || !reach(&k->window, k->fp))
+		return 0;
+	frame = &k->window.words[(k->fp - k->window.start) / 8];
+	k->last = k->fp + 16;
+	k->fp = frame[0];
+	return frame[1];
+}
+
+/* What goes beyond a record: the outermost frames of it, in a ring. */
+static void walk_root(struct walk *k, struct sample_record *record, __u64 *ring)
+{
+	uint64_t pc;
+	size_t count = 0;
+
+	for (; (pc = next_return(k)); count++)
+		ring[count % RECORD_ROOT_MAX] = pc;
+	record->root_count = (uint16_t)(count < RECORD_ROOT_MAX ? count : RECORD_ROOT_MAX);
+	record->root_first = (uint16_t)(count < RECORD_ROOT_MAX ? 0 : count % RECORD_ROOT_MAX);
+}
+
 void parked_stack_fill(const struct process *p, const struct gobinary_info *info, uint64_t bias,
 		       const struct goroutine_state *g, const struct parked_top *top,
 		       struct sample_record *record)
 {
-	uint64_t fp = g->fp ? g->fp : find_frame(info, bias, g, top), last = g->sp;
-	struct window w = {.process = p,
-			   .start = g->sp,
-			   .limit = g->sp + 8 * top->count,
-			   .stack_high = g->stack_high,
-			   .words = top->words};
+	struct walk k = {.window = {.process = p,
+				    .start = g->sp,
+				    .limit = g->sp + 8 * top->count,
+				    .stack_high = g->stack_high,
+				    .words = top->words},
+			 .fp = g->fp ? g->fp : find_frame(info, bias, g, top),
+			 .last = g->sp};
 	size_t count = 0, stack = top->count;
+	uint64_t pc;
 
 	record->flags |= SAMPLE_WAITING;
 	if (g->in_syscall)
 		record->flags |= SAMPLE_CURG_SYSCALL;
 	record->curg_pc = g->pc;
 	record->curg_sp = g->sp;
-	record->curg_fp = fp;
-	/* The outermost frame has 0 where others have their caller's frame pointer. */
-	while (fp && count < RECORD_CHAIN_MAX) {
-		const uint64_t *frame;
-
-		if (fp < last || !reach(&w, fp))
-			break;
-		frame = &w.words[(fp - w.start) / 8];
-		record->words[count++] = frame[1];
-		last = fp + 16;
-		fp = frame[0];
-	}
-	if (fp)
-		record->flags |= SAMPLE_CHAIN_CUT;
-	else if (!has_gaps(info, bias, g, record->words, count))
-		stack = 0;
+	record->curg_fp = k.fp;
+	while (count < RECORD_CHAIN_MAX && (pc = next_return(&k)))
+		record->words[count++] = pc;
 	record->curg_count = (uint16_t)count;
+	if (!k.fp && !has_gaps(info, bias, g, record->words, count))
+		stack = 0;
+	if (k.fp) {
+		record->flags |= SAMPLE_CHAIN_CUT;
+		walk_root(&k, record, record->words + count);
+		count += record->root_count;
+	}
 	memcpy(record->words + count, top->words, stack * sizeof(*top->words));
 	record->curg_stack_count = (uint16_t)stack;
 	record->header.size_bytes =

@@ -63,20 +63,27 @@ static bool can_be_shared(const struct waiting_record *r)
 	       !r->sample.curg_stack_count;
 }
 
+static size_t frame_words(const struct sample_record *s)
+{
+	return (size_t)s->curg_count + s->root_count;
+}
+
 static bool is_alike(const struct waiting_record *a, const struct waiting_record *b)
 {
 	return a->state == b->state && a->reason == b->reason && !strcmp(a->channel, b->channel) &&
 	       a->sample.flags == b->sample.flags && a->sample.curg_pc == b->sample.curg_pc &&
 	       a->sample.curg_count == b->sample.curg_count &&
+	       a->sample.root_count == b->sample.root_count &&
+	       a->sample.root_first == b->sample.root_first &&
 	       !memcmp(a->sample.words, b->sample.words,
-		       a->sample.curg_count * sizeof(*a->sample.words));
+		       frame_words(&a->sample) * sizeof(*a->sample.words));
 }
 
 static uint64_t hash_alike(const struct waiting_record *r)
 {
 	const uint64_t all[] = {
 		r->state, r->reason, r->sample.curg_pc, handle_hash(r->channel, strlen(r->channel)),
-		handle_hash(r->sample.words, r->sample.curg_count * sizeof(*r->sample.words))};
+		handle_hash(r->sample.words, frame_words(&r->sample) * sizeof(*r->sample.words))};
 
 	return handle_hash(all, sizeof(all));
 }

@@ -155,10 +155,12 @@ static size_t fill_with(struct fixture *f, size_t frames, bool words)
 	read_top(f->self, &f->g, &f->top);
 	parked_stack_fill(f->self, &f->info, 0, &f->g, &f->top, &f->record.sample);
 	assert_int_equal(s->header.size_bytes,
-			 sizeof(*s) + 8 * (size_t)(s->curg_count + s->curg_stack_count));
+			 sizeof(*s) +
+				 8 * (size_t)(s->curg_count + s->root_count + s->curg_stack_count));
 	assert_int_equal(s->curg_stack_count, words ? f->top.count : 0);
 	if (words)
-		assert_memory_equal(s->words + s->curg_count, f->top.words, 8 * f->top.count);
+		assert_memory_equal(s->words + s->curg_count + s->root_count, f->top.words,
+				    8 * f->top.count);
 	assert_int_equal(s->curg_pc, f->g.pc);
 	assert_int_equal(s->curg_sp, f->g.sp);
 	for (size_t i = 0; i < s->curg_count; i++)
@@ -180,6 +182,8 @@ static void test_depths(void **state)
 {
 	const size_t depths[] = {1, 2, 7, 8, 9, 100, 128, 129, 300, 511, 512};
 	struct fixture *f = *state;
+	const struct sample_record *s = &f->record.sample;
+	const __u64 *ring = s->words + RECORD_CHAIN_MAX;
 
 	for (size_t i = 0; i < COUNT_OF(depths); i++) {
 		uint64_t *last = &f->stack[16 * (depths[i] - 1)], next = *last;
@@ -192,6 +196,9 @@ static void test_depths(void **state)
 	/* More than a record holds. */
 	assert_int_equal(fill(f, FRAMES), RECORD_CHAIN_MAX);
 	assert_true(is_cut(f));
+	for (size_t i = 0; i < s->root_count; i++)
+		assert_int_equal(ring[(s->root_first + i) % s->root_count],
+				 0x401000 + FRAMES - s->root_count + i);
 }
 
 /* The top of the stack is kept where frame pointers may not tell all. */

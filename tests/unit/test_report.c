@@ -184,7 +184,7 @@ static void notes(void **state)
 	cut.span = spans_add(profile_get_spans(shop.profile), &sight);
 	assert_int_equal(profile_add(shop.profile, &cut), 0);
 	REPORT(.columns = 100);
-	assert_has("\n\nNote: samples whose stack lacks its outer end: 3.\n");
+	assert_has("\n\nNote: samples whose stack lacks frames: 3.\n");
 	assert_has(" 1. (no name) \xc2\xb7 shop");
 	assert_has("    not sampled by the tracer: no trace backend has it\n");
 	assert_lacks("no room");

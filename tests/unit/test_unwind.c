@@ -180,8 +180,8 @@ static void test_lying_counts(void **state)
 {
 	struct fixture *f = *state;
 	struct sample_record *sample = &f->record.sample;
-	__u16 *counts[] = {&sample->chain_count, &sample->curg_count, &sample->kernel_count,
-			   &sample->stack_count, &sample->curg_stack_count};
+	__u16 *counts[] = {&sample->chain_count,  &sample->curg_count,	&sample->root_count,
+			   &sample->kernel_count, &sample->stack_count, &sample->curg_stack_count};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
 		memset(&f->record, 0, sizeof(f->record));
@@ -260,6 +260,44 @@ static void test_caps(void **state)
 	assert_true(f->out.truncated);
 }
 
+/* A stack too deep for a record: both its ends, and where the frames between them are missing. */
+static void test_both_ends(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t ring[] = {f->runtime_main, f->goexit, f->main};
+	uint64_t chain[RECORD_CHAIN_MAX];
+
+	for (size_t i = 0; i < RECORD_CHAIN_MAX; i++)
+		chain[i] = f->outer;
+	scene_begin(&f->stack, STACK);
+	PUSH(f, f->middle, true);
+	scene_end(&f->stack, f->outer);
+	for (__u16 first = 2; first < 4; first++) {
+		scene_sample(&f->record, &f->stack, 0, 0);
+		scene_add_words(&f->record, &f->record.sample.chain_count, chain, RECORD_CHAIN_MAX);
+		scene_add_words(&f->record, &f->record.sample.root_count, ring, 3);
+		f->record.sample.root_first = first;
+		f->record.sample.flags = SAMPLE_CHAIN_CUT;
+		unwind(f);
+		assert_true(f->out.truncated);
+		if (first == 3) /* there is no such place */
+			break;
+		assert_int_equal(f->out.count, 1 + RECORD_CHAIN_MAX + 2);
+		assert_int_equal(f->out.gap_at, 1 + RECORD_CHAIN_MAX);
+		assert_int_equal(f->out.pcs[RECORD_CHAIN_MAX], f->outer);
+		assert_int_equal(f->out.pcs[RECORD_CHAIN_MAX + 1], f->main);
+		assert_int_equal(f->out.pcs[RECORD_CHAIN_MAX + 2], f->runtime_main);
+	}
+	assert_int_equal(f->out.count, 1 + RECORD_CHAIN_MAX);
+	assert_int_equal(f->out.gap_at, 0);
+	/* Those of a chain that is whole mean nothing. */
+	scene_sample(&f->record, &f->stack, 64, 0);
+	scene_add_words(&f->record, &f->record.sample.root_count, ring, 3);
+	unwind(f);
+	assert_frames(&f->out, 1, f->middle, f->outer, (uint64_t)0);
+	assert_int_equal(f->out.gap_at, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,7 +305,7 @@ int main(void)
 		cmocka_unit_test(test_prologue),     cmocka_unit_test(test_broken_chain),
 		cmocka_unit_test(test_bias),	     cmocka_unit_test(test_kernel_frames),
 		cmocka_unit_test(test_lying_counts), cmocka_unit_test(test_without_binary),
-		cmocka_unit_test(test_caps),
+		cmocka_unit_test(test_caps),	     cmocka_unit_test(test_both_ends),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

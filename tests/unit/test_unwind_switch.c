@@ -103,6 +103,78 @@ static void test_foreign_leaf(void **state)
 	assert_false(f->out.truncated);
 }
 
+/* In the vdso the frame-pointer register may hold data: its caller has noted where it was. */
+static void test_vdso(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t astray = scene_body(&f->scene, "runtime.cgocall");
+
+	scene_begin(&f->stack, STACK);
+	PUSH(f, f->middle, true);
+	push_root(f, &f->stack);
+	memset(&f->thread, 0, sizeof(f->thread));
+	f->thread.base = f->thread.sp = f->thread.next_sp = G0;
+	f->thread.pc = C_PC;
+	for (f->thread.chain_count = 0; f->thread.chain_count < 2; f->thread.chain_count++) {
+		scene_sample_two(&f->record, &f->thread, &f->stack, 0);
+		unwind(f);
+		assert_frames(&f->out, 1, C_PC, f->middle, f->outer, f->main, f->runtime_main,
+			      (uint64_t)0);
+		assert_false(f->out.truncated);
+		f->thread.chain[0] = astray; /* and ends there */
+	}
+	/* Without such a note what there is of the chain is shown. */
+	scene_sample(&f->record, &f->thread, 1, 0);
+	unwind(f);
+	assert_frames(&f->out, 1, C_PC, astray, (uint64_t)0);
+	assert_true(f->out.truncated);
+}
+
+/* mcall is where a thread's own stack begins; before its switch it is a function like others. */
+static void test_mcall_leaf(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t entered = f->info->mcall.start;
+
+	for (int switched = 0; switched < 2; switched++) {
+		scene_begin(&f->stack, STACK);
+		PUSH(f, entered, false);
+		PUSH(f, f->middle, true);
+		push_root(f, &f->stack);
+		scene_sample(&f->record, &f->stack, 64, 8);
+		f->record.sample.goid = 1;
+		f->record.sample.flags = switched ? SAMPLE_SYSTEM_STACK : 0;
+		unwind(f);
+		if (switched)
+			assert_frames(&f->out, 1, entered, (uint64_t)0);
+		else
+			assert_frames(&f->out, 1, entered, f->middle, f->outer, f->main,
+				      f->runtime_main, (uint64_t)0);
+		assert_false(f->out.truncated);
+	}
+}
+
+/* A panic's work on g0, and frame pointers that lead to what a signal has interrupted. */
+static void test_interrupted_in_chain(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t start = scene_body(&f->scene, "runtime.gcStart");
+	const uint64_t change =
+		scene_body_in(&f->scene, f->info->systemstack.start, f->info->systemstack.end);
+	const uint64_t panics = scene_body(&f->scene, "runtime.sigpanic");
+	const uint64_t behind[] = {panics, f->middle, f->main, f->goexit};
+
+	scene_begin(&f->thread, G0);
+	scene_push(&f->scene, &f->thread, start, true);
+	scene_end(&f->thread, change);
+	memcpy(f->thread.chain + f->thread.chain_count, behind, sizeof(behind));
+	f->thread.chain_count += 4;
+	scene_sample(&f->record, &f->thread, 64, 8);
+	unwind(f);
+	assert_frames(&f->out, 1 | 1 << 3, start, change, panics, f->middle, f->main, (uint64_t)0);
+	assert_false(f->out.truncated);
+}
+
 /* A signal in a frameless function: the handler's frames, then the function, which executed. */
 static void test_signal(void **state)
 {
@@ -198,9 +270,15 @@ static void test_stale_registers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_systemstack),	cmocka_unit_test(test_morestack),
-		cmocka_unit_test(test_foreign_leaf),	cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_injected_call),	cmocka_unit_test(test_mcall),
+		cmocka_unit_test(test_systemstack),
+		cmocka_unit_test(test_morestack),
+		cmocka_unit_test(test_vdso),
+		cmocka_unit_test(test_mcall_leaf),
+		cmocka_unit_test(test_interrupted_in_chain),
+		cmocka_unit_test(test_foreign_leaf),
+		cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_injected_call),
+		cmocka_unit_test(test_mcall),
 		cmocka_unit_test(test_stale_registers),
 	};
 
