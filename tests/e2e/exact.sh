@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Stacks of work that is hard to walk, each against the exact one of the same interrupt: unwound by
+# the debugger's tables from a copy of all stacks, its names from the program itself.
+# Time limit: 900
+#
+#   tests/e2e/exact.sh BUILD_DIR [SECONDS_OF_EACH_MODE [GO_VERSION...]]
+set -eu
+build=$(realpath "${1:?usage: exact.sh BUILD_DIR [SECONDS [GO_VERSION...]]}")
+cd "$(dirname "$0")/../.."
+. scripts/lib/go.sh
+. scripts/lib/e2e.sh
+seconds=${2:-0.5} versions=local limits='-mode 98 -all 99.5 -unknown 1.5'
+if [ "${SPANPROF_TIER:-}" = full ]; then
+	seconds=${2:-3} limits=''
+	versions="local 1.24.13 1.25.0 1.27.3"
+fi
+[ $# -lt 3 ] || {
+	shift 2
+	versions=$*
+}
+rate=199
+[ "$(uname -m)" = x86_64 ] || {
+	echo "exact.sh: for x86-64 only" >&2
+	exit 0
+}
+
+# The recorder samples by itself, and at each sample goes on as spanprof's sampler.
+build_recorder()
+{
+	clang=$(command -v clang-14 || command -v clang)
+	"$clang" -O2 -g -target bpf -mcpu=v2 -D__TARGET_ARCH_x86 -Wall \
+		-Wno-gnu-variable-sized-type-not-at-end -I tests/e2e/recorder \
+		-isystem "/usr/include/$(cc -print-multiarch)" \
+		-c tests/e2e/recorder/stack_capture.bpf.c -o "$work/stack_capture.bpf.o"
+	PATH=$PATH:/usr/sbin bpftool gen skeleton "$work/stack_capture.bpf.o" \
+		name stack_capture_bpf >"$work/stack_capture.skel.h"
+	cc -std=gnu11 -O2 -I tests/e2e/recorder -I "$work" -o "$work/recorder" \
+		tests/e2e/recorder/recorder.c -lbpf -lelf -lz
+}
+
+# torture NAME: that program, every mode of it.
+torture()
+{
+	: >"$work/log"
+	"$work/$1" -seconds "$seconds" >"$work/modes" &
+	target=$!
+	child "$target"
+	within 10 grep -q ready "$work/modes" || fail "$1 does not start"
+	"$build/spanprof" -p "$target" -F 1 --wait off -o "$work/samples.jsonl" >"$work/out" \
+		2>"$work/log" &
+	agent=$!
+	child "$agent"
+	within 10 grep -q 'attached to' "$work/log" || fail "spanprof does not attach to $1"
+	"$work/recorder" "$agent" "$target" "$("$work/exact" -program "$work/$1" -curg)" "$rate" \
+		"$work/captures" >"$work/recorded" &
+	recorder=$!
+	child "$recorder"
+	within 10 grep -qs ready "$work/recorded" || fail 'the recorder does not start'
+	kill -USR1 "$target"
+	wait "$target" || fail "$1 failed"
+	end "$recorder" || fail 'the recorder failed'
+	wait "$agent" || fail "spanprof failed: $(cat "$work/log")"
+	tail -n 1 "$work/recorded"
+	# shellcheck disable=SC2086
+	"$work/exact" -program "$work/$1" -modes "$work/modes" -captures "$work/captures" \
+		-samples "$work/samples.jsonl" $limits || fail "$1 of Go $version: figures"
+}
+
+build_recorder
+go_build tests/e2e/exact "$work/exact"
+for version in $versions; do
+	toolchain=go$version
+	[ "$version" != local ] || toolchain=local
+	for cgo in 0 1; do
+		echo "-- Go $version, cgo $cgo"
+		GOTOOLCHAIN=$toolchain CGO_ENABLED=$cgo go_build tests/targets/torture "$work/torture"
+		torture torture
+	done
+done
+verdict

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The exact stack of a capture: frame by frame by .debug_frame, and across stacks by the rules that
+// the runtime states where it switches them.
+package main
+
+const maxFrames = 4096
+
+// addresses of the frames, leaf first, as the runtime's own lists have them: behind the call where
+// a frame has called, behind the instruction where it was interrupted.
+type stack struct {
+	pcs   []uint64
+	whole bool   // up to where a goroutine or a thread begins
+	vdso  bool   // its leaf was in the kernel's vdso
+	why   string // not whole
+}
+
+// switchers write SP themselves: what .debug_frame says of them is not true at each instruction.
+var switchers = map[string]bool{"runtime.morestack": true, "runtime.gogo": true, "gogo": true,
+	"runtime.asmcgocall": true, "runtime.cgocallback": true, "gosave_systemstack_switch": true,
+	"runtime.clone": true}
+
+// bottoms are where the stack of a goroutine or a thread ends.
+var bottoms = map[string]bool{"runtime.goexit": true, "runtime.mcall": true, "runtime.mstart": true,
+	"runtime.rt0_go": true}
+
+type walker struct {
+	im      *image
+	c       *capture
+	pc, sp  uint64
+	bp      uint64 // of the leaf
+	exact   bool   // pc is where the frame was interrupted, not where a call returns to
+	crossed bool   // on the goroutine's own stack, coming from another one
+}
+
+func (im *image) walk(c *capture) stack {
+	w := walker{im: im, c: c, pc: c.IP, sp: c.SP, bp: c.BP, exact: true}
+	var s stack
+	if name := im.find(w.pc); name == "" {
+		s.vdso = c.MWords[im.offsets.vdsoSP] != 0
+		if !w.leaveForeign() {
+			s.why = "leaf in no Go function"
+			return s
+		}
+	} else if name == "runtime.systemstack" && !w.onGoroutine() {
+		// It has just switched, or is about to switch back.
+		w.goTo(c.CurgWords[im.offsets.schedPC], c.CurgWords[im.offsets.schedSP], false)
+		s.pcs = append(s.pcs, c.IP+1)
+	} else if switchers[name] {
+		s.why = "leaf in " + name
+		return s
+	}
+	for len(s.pcs) < maxFrames {
+		at := w.pc
+		if !w.exact {
+			at--
+		}
+		name := im.find(at)
+		if name == "" {
+			s.why = "caller in no Go function"
+			return s
+		}
+		s.pcs = append(s.pcs, at+1)
+		// Without a goroutine, what switched to a thread's own stack is where that begins.
+		if bottoms[name] && (name != "runtime.mcall" || !w.exact || !w.onGoroutine()) ||
+			w.c.Curg == 0 && (name == "runtime.morestack" || name == "runtime.systemstack") {
+			s.whole = true
+			return s
+		}
+		if !w.step(name, at) {
+			s.why = "behind " + name
+			return s
+		}
+	}
+	s.why = "too many frames"
+	return s
+}
+
+// onGoroutine says whether SP is on the goroutine's own stack.
+func (w *walker) onGoroutine() bool {
+	return w.c.Curg != 0 && w.sp >= w.c.CurgWords[0] && w.sp <= w.c.CurgWords[1]
+}
+
+// goTo continues where the goroutine was left.
+func (w *walker) goTo(pc, sp uint64, exact bool) bool {
+	if w.crossed || w.c.Curg == 0 || pc == 0 {
+		return false
+	}
+	w.pc, w.sp, w.exact, w.crossed = pc, sp, exact, true
+	return true
+}
+
+// leaveForeign goes from C, or from the kernel's vdso, to the Go code that called it.
+func (w *walker) leaveForeign() bool {
+	at := &w.im.offsets
+	if sp := w.c.MWords[at.vdsoSP]; sp != 0 {
+		w.pc, w.sp, w.exact = w.c.MWords[at.vdsoSP+1], sp, false
+		return true
+	}
+	return w.goTo(w.c.CurgWords[at.syscallPC], w.c.CurgWords[at.syscallSP], false)
+}
+
+func (w *walker) step(name string, at uint64) bool {
+	o := &w.im.offsets
+	switch name {
+	case "runtime.systemstack":
+		return w.goTo(w.c.CurgWords[o.schedPC], w.c.CurgWords[o.schedSP], false)
+	case "runtime.morestack":
+		return w.goTo(w.c.CurgWords[o.schedPC], w.c.CurgWords[o.schedSP], false)
+	case "runtime.asmcgocall":
+		return w.goTo(w.c.CurgWords[o.syscallPC], w.c.CurgWords[o.syscallSP], false)
+	case "runtime.sigreturn__sigaction":
+		// The kernel's frame: the ucontext's registers, of which RBP, RSP and RIP are these.
+		rip, ok1 := w.c.word(w.sp + 168)
+		rsp, ok2 := w.c.word(w.sp + 160)
+		rbp, _ := w.c.word(w.sp + 120)
+		w.pc, w.sp, w.bp, w.exact = rip, rsp, rbp, true
+		return ok1 && ok2
+	}
+	cfa, ok := w.im.cfa(at, w.sp, w.bp)
+	if !ok || cfa <= w.sp {
+		return false
+	}
+	pc, ok := w.c.word(cfa - 8)
+	// These were not called: they were put above the instruction that goes on afterwards.
+	// A signal's handler returns to the first instruction of what leads back.
+	w.exact = name == "runtime.asyncPreempt" || name == "runtime.sigpanic" ||
+		name == "runtime.sigtramp" || name == "runtime.cgoSigtramp"
+	w.pc, w.sp = pc, cfa
+	return ok
+}

@@ -1,0 +1,3 @@
+module spanprof.test/torture
+
+go 1.18
