@@ -7,6 +7,7 @@
 //	verify waits -truth FILE -pprof FILE                   what the waits program waited for
 //	verify traced -truth FILE -pprof FILE -trace FILE      the same, by runtime/trace
 //	verify storm -pprof FILE                               stacks of the waits program's stormers
+//	verify runtime -pprof FILE -samples FILE -from NS -to NS  what runtime/pprof sampled meanwhile
 //
 // It prints its figures and exits 1 when they are worse than its flags allow.
 package main
@@ -22,9 +23,10 @@ var errFailed = errors.New("failed")
 
 func main() {
 	commands := map[string]func([]string) error{"truth": verifyTruth, "shop": verifyShop,
-		"waits": verifyWaits, "traced": verifyTraced, "storm": verifyStorm}
+		"waits": verifyWaits, "traced": verifyTraced, "storm": verifyStorm,
+		"runtime": verifyRuntime}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: verify truth|shop|waits|traced|storm [flags]")
+		fmt.Fprintln(os.Stderr, "usage: verify truth|shop|waits|traced|storm|runtime [flags]")
 		os.Exit(2)
 	}
 	switch err := commands[os.Args[1]](os.Args[2:]); {

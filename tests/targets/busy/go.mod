@@ -1,0 +1,3 @@
+module spanprof.test/busy
+
+go 1.21
