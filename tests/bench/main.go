@@ -37,6 +37,7 @@ var parts = []struct {
 	{"waits", "looking at goroutines that wait", waitCost, false},
 	{"start", "start to first sample", startTime, false},
 	{"wire", "bytes per sample on the wire", wireBytes, false},
+	{"symbols", "names of large stripped programs", symbolCost, true},
 }
 
 func main() {

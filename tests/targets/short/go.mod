@@ -1,0 +1,3 @@
+module spanprof.test/short
+
+go 1.21
