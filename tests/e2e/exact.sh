@@ -10,9 +10,9 @@ build=$(realpath "${1:?usage: exact.sh BUILD_DIR [SECONDS [GO_VERSION...]]}")
 cd "$(dirname "$0")/../.."
 . scripts/lib/go.sh
 . scripts/lib/e2e.sh
-seconds=${2:-0.5} versions=local limits='-mode 98 -all 99.5 -unknown 1.5'
+seconds=${2:-0.5} versions=local cgos=1 limits='-mode 98 -all 99.5 -unknown 1.5'
 if [ "${SPANPROF_TIER:-}" = full ]; then
-	seconds=${2:-3} limits=''
+	seconds=${2:-3} cgos='0 1' limits=''
 	versions="local 1.24.13 1.25.0 1.27.3"
 fi
 [ $# -lt 3 ] || {
@@ -72,7 +72,7 @@ go_build tests/e2e/exact "$work/exact"
 for version in $versions; do
 	toolchain=go$version
 	[ "$version" != local ] || toolchain=local
-	for cgo in 0 1; do
+	for cgo in $cgos; do
 		echo "-- Go $version, cgo $cgo"
 		GOTOOLCHAIN=$toolchain CGO_ENABLED=$cgo go_build tests/targets/torture "$work/torture"
 		torture torture
