@@ -170,11 +170,10 @@ static unsigned count_turns(const struct worker *k)
  * In so many parts the goroutines are looked at that a pass a second is within the budget. To ask
  * who works for spans costs the same for any of them: at least a quarter is for the looks.
  */
-static unsigned share_of(const struct worker *k, uint64_t looks_ns)
+static unsigned share_of(const struct worker *k, double all_ns)
 {
 	double budget_ns = (double)LONGEST_NS * k->w->config.cpu_share;
 	double room_ns = budget_ns - (double)k->fill_ns;
-	double all_ns = (double)looks_ns * count_turns(k);
 	unsigned share = k->share;
 
 	if (room_ns < budget_ns / 4)
@@ -191,10 +190,15 @@ static void pace(struct worker *k, uint64_t cost_ns)
 {
 	const struct waiting_config *c = &k->w->config;
 	uint64_t wanted_ns = (uint64_t)(1e9 / c->frequency_hz);
-	uint64_t looks_ns = cost_ns > k->fill_ns ? cost_ns - k->fill_ns : 0;
-	uint64_t allowed_ns = (uint64_t)((double)cost_ns / c->cpu_share);
+	uint64_t looks_ns = cost_ns > k->fill_ns ? cost_ns - k->fill_ns : 0, allowed_ns;
+	double all_ns = (double)looks_ns * count_turns(k);
 
-	k->share = share_of(k, looks_ns);
+	/* Without a look nothing is known of what looks cost. */
+	if (k->stats.looks)
+		k->share = share_of(k, all_ns);
+	/* What the next pass will cost: this one may have looked at more. */
+	all_ns = all_ns / k->share < (double)looks_ns ? all_ns / k->share : (double)looks_ns;
+	allowed_ns = (uint64_t)(((double)k->fill_ns + all_ns) / c->cpu_share);
 	k->fill_ns = 0;
 	k->interval_ns = allowed_ns > wanted_ns ? allowed_ns : wanted_ns;
 }
@@ -239,9 +243,10 @@ static void hand_over(struct worker *k, bool flush)
 /* So that at the end nobody lacks the time since a turn that is long ago. */
 static void give_all_their_turns(struct worker *k)
 {
-	unsigned turns = count_turns(k);
+	unsigned turns;
 
-	while (turns--)
+	pass(k); /* which settles how many there are */
+	for (turns = count_turns(k); turns > 1; turns--)
 		pass(k);
 	for (struct own_image *own = k->own; own; own = own->next)
 		if (own->watched)

@@ -62,7 +62,9 @@ row='^ *[0-9.]* s *\([0-9,.]*\)  chan receive in main.waitOutside main.go:.*'
 for report in "$work/out" "$work/shown"; do
 	[ "$report" = "$work/out" ] || "$spanprof" show "$work/profile.otlp" >"$report"
 	expect_text "$report" "$row" 'report'
-	within_looks 'goroutines there' "$(sed -n "s/$row/\1/p" "$report" | tr -d ,)" "$idle"
+	# By the time that was profiled, which begins before the first look.
+	expect_within 'goroutines there' "$(sed -n "s/$row/\1/p" "$report" | tr -d ,)" \
+		"$((idle * 85 / 100))" "$idle"
 done
 
 echo '-- in spans alone'
