@@ -72,7 +72,7 @@ static __always_inline void read_vdso_caller(const struct target_process *target
  */
 static __always_inline void read_goroutine(const struct target_process *target,
 					   const struct user_registers *regs,
-					   struct sample_record *record, struct scratch *s,
+					   struct sample_record *record,
 					   struct sampled_goroutine *found)
 {
 	__u64 g = current_g(target, regs), m, curg;
@@ -89,8 +89,6 @@ static __always_inline void read_goroutine(const struct target_process *target,
 		if (target->flags & TARGET_SPANS && record->goid)
 			found->settled = look_up_span(target, curg, record);
 		found->limit = found->curg_limit = user_word(curg + target->g_stack_hi);
-		s->stack_high = found->curg_limit;
-		s->stack_low = user_word(curg + target->g_stack_hi - 8);
 	}
 	if (curg == g) {
 		read_vdso_caller(target, m, record);
@@ -149,7 +147,6 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	record = &s->record;
 	__builtin_memset(record, 0, sizeof(*record));
-	s->stack_low = s->stack_high = 0;
 	record->header.type = RECORD_SAMPLE;
 	record->time_ns = bpf_ktime_get_ns();
 	record->pid = id >> 32;
@@ -173,7 +170,7 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 	if (target->flags & TARGET_PENDING)
 		record->flags |= SAMPLE_PENDING;
 	else if (target->flags & TARGET_GO)
-		read_goroutine(target, &regs, record, s, &goroutine);
+		read_goroutine(target, &regs, record, &goroutine);
 	words = read_stacks(ctx, s, target, goroutine.limit, goroutine.curg_limit);
 	if (record->goid && !goroutine.settled)
 		words = look_further(target, goroutine.curg_limit, s, words);

@@ -13,9 +13,6 @@ struct scratch {
 	__u16 walked;  /* frames of the last walk_chain */
 	bool moved;    /* it has crossed to another stack */
 	__u64 next_fp; /* where it stopped for want of room; 0: it did not */
-	/* The goroutine's stack, 0: not known. One that just grows has frames on another one yet.
-	 */
-	__u64 stack_low, stack_high;
 	__u64 window[RECORD_STACK_DEEP];
 };
 
@@ -36,6 +33,19 @@ struct {
 static __always_inline bool in_range(const struct target_range *range, __u64 address)
 {
 	return address - range->start < range->end - range->start;
+}
+
+/*
+ * Whether a frame on the goroutine's stack has its caller's on another one: the runtime moves a
+ * stack that grows frame by frame, the leaf's first.
+ */
+static __always_inline bool leaves_stack(const struct target_process *target, __u64 g, __u64 fp,
+					 __u64 caller_fp)
+{
+	__u64 high = g ? user_word(g + target->g_stack_hi) : 0;
+	__u64 low = g ? user_word(g + target->g_stack_hi - 8) : 0;
+
+	return fp - low < high - low && caller_fp - low >= high - low;
 }
 
 /*
@@ -74,10 +84,8 @@ __noinline __u64 walk_chain(__u32 at, __u64 fp)
 		pc = frame[1];
 		s->words[slot] = pc;
 		if (frame[0] <= fp) {
-			/* The runtime moves a growing stack frame by frame, the leaf's first. */
 			if (s->moved || !frame[0] ||
-			    fp - s->stack_low >= s->stack_high - s->stack_low ||
-			    frame[0] - s->stack_low < s->stack_high - s->stack_low) {
+			    !leaves_stack(target, s->record.g, fp, frame[0])) {
 				count++;
 				s->next_fp = 0;
 				break;
