@@ -174,13 +174,15 @@ static bool frame_size(const struct walker *w, const struct cursor *c, uint64_t 
  * chain. Behind a call of Go by C it leads into C; the words of the stack lead to the goroutine's
  * own frames, which are older.
  */
-static bool wants_sizes(const struct walker *w, const struct cursor *c)
+static size_t count_sized(const struct walker *w, const struct cursor *c)
 {
+	size_t count = 0;
+
 	for (size_t i = 0; i < c->chain_count; i++)
-		if ((i < INJECTED_AHEAD_MAX && is_injected(w, c->chain[i] - 1)) ||
+		if ((i < count + INJECTED_AHEAD_MAX && is_injected(w, c->chain[i] - 1)) ||
 		    is_callback(w, c->chain[i] - 1))
-			return true;
-	return false;
+			count = i + 1;
+	return count;
 }
 
 /* Past what the runtime put below the frame that its injected call interrupted. */
@@ -208,7 +210,7 @@ static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint3
 
 	frame_rule_get(c->sp, size, &rule);
 	keeps_record = rule.frame_record && c->fp == rule.frame_record;
-	if (keeps_record && (!(injected || callback || wants_sizes(w, c)) || !c->chain_count ||
+	if (keeps_record && (!(injected || callback || c->sized) || !c->chain_count ||
 			     !stack_words_get(&c->window, rule.frame_record, &caller_fp))) {
 		*end = follow_chain(w, c);
 		return false;
@@ -221,12 +223,13 @@ static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint3
 		return false;
 	}
 	if (callback) {
-		c->chain_count = c->root_count = 0;
+		c->chain_count = c->root_count = c->sized = 0;
 		c->fp = 0;
 	} else if (keeps_record) {
 		c->fp = caller_fp;
 		c->chain++;
 		c->chain_count--;
+		c->sized -= c->sized > 0;
 	}
 	w->stats->repaired++;
 	c->sp = rule.caller_sp;
@@ -275,6 +278,7 @@ enum walk_end walk(struct walker *w, struct cursor *c)
 	if (!w->info || !walk_in_text(w, c->pc))
 		return walk_foreign(w, c);
 	note_goroutine(w, c);
+	c->sized = count_sized(w, c);
 	for (; c->depth < UNWIND_FRAMES_MAX; c->depth++) {
 		if (!step(w, c, &end))
 			return end;

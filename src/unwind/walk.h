@@ -25,6 +25,7 @@ struct cursor {
 	struct stack_words window;
 	const __u64 *chain; /* return addresses along frame pointers from fp */
 	size_t chain_count;
+	size_t sized; /* so many of the chain are walked by pcsp all the same */
 	/* Of the outermost ones, when the chain is cut: a ring, from root_first on. */
 	const __u64 *root;
 	size_t root_count, root_first;
