@@ -57,22 +57,23 @@ static struct heard *find(struct name_trust *t, uint64_t hash)
 	return NULL;
 }
 
-static void hear(struct name_trust *t, uint64_t hash, uint64_t address)
+static void put(struct name_trust *t, uint64_t hash, uint64_t address)
 {
-	struct heard *set = set_of(t, hash), *known = find(t, hash);
+	struct heard *set = set_of(t, hash);
 
-	if (known) {
-		known->address = address;
-		return;
-	}
 	memmove(&set[1], &set[0], (WAYS - 1) * sizeof(*set));
 	set[0] = (struct heard){hash, address};
 }
 
 void name_trust_add(struct name_trust *t, uint32_t generation, const char *name, size_t size)
 {
-	if (size)
-		hear(t, hash_of(generation, name, size), 0);
+	uint64_t hash = hash_of(generation, name, size);
+	struct heard *known = find(t, hash);
+
+	if (known)
+		known->address = 0;
+	else if (size)
+		put(t, hash, 0);
 }
 
 /* Memory that was given to others holds numbers and zeros. A long name may end amid a character. */
@@ -90,14 +91,15 @@ bool name_trust_believe(struct name_trust *t, uint32_t generation, const char *n
 			uint64_t address, bool just_ended)
 {
 	uint64_t hash = hash_of(generation, name, size);
-	const struct heard *known = size ? find(t, hash) : NULL;
+	struct heard *known = find(t, hash);
 
 	if (known && !known->address)
 		return true;
 	if (!just_ended || !is_text(name, size))
 		return false;
-	/* The same garbage may be read again, at the same place. */
-	if (size && (!known || known->address != address))
-		hear(t, hash, known ? 0 : address);
+	if (!known && size)
+		put(t, hash, address);
+	else if (known && known->address != address) /* else it may be the same garbage again */
+		known->address = 0;
 	return true;
 }
