@@ -163,6 +163,8 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 			count_lost(LOSS_REGS_UNREADABLE);
 		}
 	}
+	if (FP_IS_ASIDE(regs.fp, regs.sp))
+		regs.fp = user_word(regs.fp);
 	record->pc = regs.pc;
 	record->sp = regs.sp;
 	record->fp = regs.fp;

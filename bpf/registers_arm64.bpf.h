@@ -30,8 +30,12 @@ static __always_inline __u64 thread_pointer(struct task_struct *task)
 	return BPF_CORE_READ(task, thread.uw.tp_value);
 }
 
+#define FP_IS_ASIDE(fp, sp) false
+
 /* Prologue `cmp; b.ls morestack`: taken when carry is clear or zero is set. */
 #define stack_check_branches(ctx) (!((ctx)->pstate & PSTATE_CARRY) || ((ctx)->pstate & PSTATE_ZERO))
+
+#define SIGNAL_ENTRY_SAVED 0
 
 /* The signal frame lies above sigtramp's own frame, whose size is not known here. */
 static __always_inline bool signal_frame_registers(__u64 frame, struct user_registers *to)

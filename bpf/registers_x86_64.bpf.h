@@ -31,6 +31,12 @@ static __always_inline __u64 thread_pointer(struct task_struct *task)
 	return BPF_CORE_READ(task, thread.fsbase);
 }
 
+/*
+ * Around a call of duffcopy or duffzero, as Go before 1.26 has them, the frame pointer's own value
+ * is saved below SP, and it points there.
+ */
+#define FP_IS_ASIDE(fp, sp) ((fp) == (sp)-16)
+
 /* Prologue `cmp; jbe morestack`: the branch is taken, the function will be entered again. */
 #define stack_check_branches(ctx) ((ctx)->eflags & (FLAG_CARRY | FLAG_ZERO))
 
@@ -43,16 +49,22 @@ enum ucontext_register {
 	UCONTEXT_CS = 18
 };
 
+/* Bytes of the registers that C has callees save, with which the entry of a handler begins. */
+#define SIGNAL_ENTRY_SAVED 48
+
+/* CS and, in the last quarter, SS, as a signal frame has them in this word of it. */
+#define USER_SEGMENTS (USER_CS | (__u64)USER_SS << 48)
+
 /*
  * What a signal interrupted, when a signal frame lies at `frame`: the restorer's address, then the
- * ucontext. A wrong guess is told by the code segment.
+ * ucontext. A wrong guess is told by the word of the segments.
  */
 static __always_inline bool signal_frame_registers(__u64 frame, struct user_registers *to)
 {
 	__u64 saved[UCONTEXT_CS + 1];
 
 	if (bpf_probe_read_user(saved, sizeof(saved), (void *)(frame + 8 + UCONTEXT_REGISTERS)) ||
-	    (saved[UCONTEXT_CS] & 0xffff) != USER_CS)
+	    saved[UCONTEXT_CS] != USER_SEGMENTS)
 		return false;
 	to->pc = saved[UCONTEXT_RIP];
 	to->sp = saved[UCONTEXT_RSP];

@@ -5,7 +5,8 @@
 
 #include "go_runtime.bpf.h"
 
-#define ROOT_WALK_MAX 1024 /* frames beyond RECORD_CHAIN_MAX */
+#define ROOT_WALK_MAX	 1024 /* frames beyond RECORD_CHAIN_MAX */
+#define SIGNAL_ENTRY_MAX 128  /* bytes of the frame of a signal handler's entry */
 
 struct scratch {
 	struct sample_record record;
@@ -209,15 +210,29 @@ static __always_inline __u32 copy_stack(struct scratch *s, __u32 at, __u64 sp, _
 }
 
 /*
- * Where the signal frame lies while no frame of the handler stands above it: at the handler's first
- * instruction SP points to it; on the way back, in the restorer (Go's or C's), right behind its
- * first word.
+ * A handler's entry has the signal frame where SP points at its first instruction, then above the
+ * registers that it saves, right above its own frame record once it has one.
+ */
+static __always_inline __u64 signal_frame_of_entry(const struct sample_record *record,
+						   const struct target_range *entry)
+{
+	if (record->pc == entry->start)
+		return record->sp;
+	if (record->fp - record->sp < SIGNAL_ENTRY_MAX)
+		return record->fp + 8;
+	return record->sp + SIGNAL_ENTRY_SAVED;
+}
+
+/*
+ * Where the signal frame lies while no frame of the handler stands above its entry; on the way
+ * back, in the restorer (Go's or C's), SP points right behind its first word.
  */
 static __always_inline __u64 signal_frame_of_leaf(const struct sample_record *record,
 						  const struct target_process *target)
 {
-	if (in_range(&target->signal_entries[0], record->pc) ||
-	    in_range(&target->signal_entries[1], record->pc))
+	if (in_range(&target->signal_entries[0], record->pc))
+		return signal_frame_of_entry(record, &target->signal_entries[0]);
+	if (in_range(&target->signal_entries[1], record->pc))
 		return record->sp;
 	if (in_range(&target->signal_return, record->pc) || record->pc < target->text_start ||
 	    record->pc >= target->text_end)

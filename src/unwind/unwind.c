@@ -12,6 +12,8 @@
 #include "gobinary/gobinary.h"
 #include "unwind/walk.h"
 
+#define SWITCH_FRAME_MAX 64 /* bytes of a frame that is about to leave its stack */
+
 /* Where the words of a record lie; every count is checked against the record's size. */
 struct layout {
 	const __u64 *chain, *curg_chain, *root, *kernel, *stack, *curg_stack;
@@ -113,6 +115,13 @@ static enum walk_end walk_sample(struct walker *w, const struct sample_record *s
 	return end;
 }
 
+/* On the goroutine's own stack: the thread's g changes some instructions before SP does. */
+static bool is_leaf_at_home(const struct sample_record *sample)
+{
+	return sample->goid && (!(sample->flags & SAMPLE_SYSTEM_STACK) ||
+				sample->curg_sp - sample->sp <= SWITCH_FRAME_MAX);
+}
+
 void unwind_sample(const struct sample_record *sample, struct gobinary *binary, uint64_t bias,
 		   struct unwound_stack *out, struct unwind_stats *stats)
 {
@@ -123,7 +132,7 @@ void unwind_sample(const struct sample_record *sample, struct gobinary *binary, 
 		.out = out,
 		.stats = stats,
 		.has_saved = sample->curg_pc && sample->curg_sp && !(sample->flags & SAMPLE_SIGNAL),
-		.leaf_at_home = sample->goid && !(sample->flags & SAMPLE_SYSTEM_STACK),
+		.leaf_at_home = is_leaf_at_home(sample),
 	};
 	struct layout layout;
 	enum walk_end end = WALK_LOST;

@@ -200,6 +200,17 @@ static bool skip_injected(struct walker *w, struct cursor *c, enum walk_end *end
 	return true;
 }
 
+/*
+ * A function that moves SP by itself, as who calls the vdso does: where it has, its size tells
+ * nothing, but it keeps a frame record.
+ */
+static bool has_moved_sp(const struct walker *w, const struct cursor *c,
+			 const struct go_function *function)
+{
+	return function->flags & GO_SP_WRITE && c->depth == 0 && c->chain_count &&
+	       !walk_in_text(w, c->pc - 1) && walk_in_text(w, c->chain[0] - 1);
+}
+
 /* Moves to the caller, past a frame of known size. False: `*end` says how the walk ends. */
 static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint32_t size,
 		      enum walk_end *end)
@@ -258,7 +269,12 @@ static bool step(struct walker *w, struct cursor *c, enum walk_end *end)
 		*end = without_end(w, WALK_LOST);
 		return false;
 	}
-	return step_over(w, c, inside, size, end);
+	if (!step_over(w, c, inside, size, end))
+		return false;
+	if (!has_moved_sp(w, c, &function))
+		return true;
+	*end = follow_chain(w, c);
+	return false;
 }
 
 /* What is walked from here on may be the goroutine's own stack: the last one walked is. */
