@@ -10,7 +10,7 @@ build=$(realpath "${1:?usage: exact.sh BUILD_DIR [SECONDS [GO_VERSION...]]}")
 cd "$(dirname "$0")/../.."
 . scripts/lib/go.sh
 . scripts/lib/e2e.sh
-seconds=${2:-0.5} versions=local cgos=1 limits='-mode 98 -all 99.5 -unknown 1.5'
+seconds=${2:-0.5} versions=local cgos=1 limits='-mode 98 -all 99.5 -unknown 1'
 if [ "${SPANPROF_TIER:-}" = full ]; then
 	seconds=${2:-3} cgos='0 1' limits=''
 	versions="local 1.24.13 1.25.0 1.27.3"

@@ -175,3 +175,12 @@ func (im *image) cfa(pc, sp, bp uint64) (uint64, bool) {
 	}
 	return 0, false
 }
+
+// example shows what is known of a stack, and what spanprof told of it.
+func (im *image) example(c *capture, pcs []uint64, got []string) string {
+	names := []string{fmt.Sprintf("ip %x sp %x bp %x curg %x stack %x..%x", c.IP, c.SP, c.BP, c.Curg, c.CurgWords[0], c.CurgWords[1])}
+	for _, pc := range pcs {
+		names = append(names, im.find(pc-1))
+	}
+	return strings.Join(names, "\n\t\t") + "\n\tgot\n\t\t" + strings.Join(got, "\n\t\t")
+}

@@ -77,7 +77,11 @@ func (j *judge) add(c *capture) {
 	}
 	truth := j.im.walk(c)
 	if !truth.whole {
-		j.tally(mode).unknown[truth.why]++
+		t := j.tally(mode)
+		t.unknown[truth.why]++
+		if t.example[truth.why] == "" {
+			t.example[truth.why] = j.im.example(c, truth.pcs, got.Stack)
+		}
 		return
 	}
 	j.pairs = append(j.pairs, pair{mode, truth, got})
@@ -285,6 +289,9 @@ func (j *judge) report(limits limits, shown int) error {
 		for i, why := range ordered(t.unknown) {
 			if i < shown {
 				fmt.Printf("    %4d  no truth: %s\n", t.unknown[why], why)
+				if shown > 5 {
+					fmt.Printf("\t\t%s\n", t.example[why])
+				}
 			}
 		}
 		if share < limits.mode {

@@ -20,6 +20,12 @@ var switchers = map[string]bool{"runtime.morestack": true, "runtime.gogo": true,
 	"runtime.asmcgocall": true, "runtime.cgocallback": true, "gosave_systemstack_switch": true,
 	"runtime.clone": true}
 
+// entries of signal handlers: what called them is the kernel's frame.
+var entries = map[string]bool{"runtime.sigtramp": true, "runtime.cgoSigtramp": true}
+
+// codeSegment is that of 64-bit programs, where a ucontext has it.
+const codeSegment = 0x33
+
 // bottoms are where the stack of a goroutine or a thread ends.
 var bottoms = map[string]bool{"runtime.goexit": true, "runtime.mcall": true, "runtime.mstart": true,
 	"runtime.rt0_go": true}
@@ -68,7 +74,8 @@ func (im *image) walk(c *capture) stack {
 			return s
 		}
 		if !w.step(name, at) {
-			s.why = "behind " + name
+			// With cgo its caller, the outermost, lies above what is taken for g0's stack.
+			s.whole, s.why = name == "runtime.mstart0", "behind "+name
 			return s
 		}
 	}
@@ -97,25 +104,39 @@ func (w *walker) leaveForeign() bool {
 		w.pc, w.sp, w.exact = w.c.MWords[at.vdsoSP+1], sp, false
 		return true
 	}
+	if segments, ok := w.c.word(w.sp + 184); ok && segments&0xffff == codeSegment {
+		return w.leaveSignal(w.sp) // libc's return from a handler
+	}
 	return w.goTo(w.c.CurgWords[at.syscallPC], w.c.CurgWords[at.syscallSP], false)
+}
+
+// leaveSignal goes to what a signal interrupted: RBP, RSP and RIP of the ucontext.
+func (w *walker) leaveSignal(ucontext uint64) bool {
+	rip, ok1 := w.c.word(ucontext + 168)
+	rsp, ok2 := w.c.word(ucontext + 160)
+	rbp, _ := w.c.word(ucontext + 120)
+	w.pc, w.sp, w.bp, w.exact = rip, rsp, rbp, true
+	return ok1 && ok2
 }
 
 func (w *walker) step(name string, at uint64) bool {
 	o := &w.im.offsets
 	switch name {
 	case "runtime.systemstack":
-		return w.goTo(w.c.CurgWords[o.schedPC], w.c.CurgWords[o.schedSP], false)
+		if !w.exact || !w.onGoroutine() {
+			return w.goTo(w.c.CurgWords[o.schedPC], w.c.CurgWords[o.schedSP], false)
+		}
 	case "runtime.morestack":
 		return w.goTo(w.c.CurgWords[o.schedPC], w.c.CurgWords[o.schedSP], false)
 	case "runtime.asmcgocall":
 		return w.goTo(w.c.CurgWords[o.syscallPC], w.c.CurgWords[o.syscallSP], false)
 	case "runtime.sigreturn__sigaction":
-		// The kernel's frame: the ucontext's registers, of which RBP, RSP and RIP are these.
-		rip, ok1 := w.c.word(w.sp + 168)
-		rsp, ok2 := w.c.word(w.sp + 160)
-		rbp, _ := w.c.word(w.sp + 120)
-		w.pc, w.sp, w.bp, w.exact = rip, rsp, rbp, true
-		return ok1 && ok2
+		return w.leaveSignal(w.sp)
+	}
+	// It has noted its caller, and moved SP.
+	if sp := w.c.MWords[o.vdsoSP]; vdsoCallers[name] && w.exact && sp == w.bp+16 {
+		w.pc, w.sp, w.exact = w.c.MWords[o.vdsoSP+1], sp, false
+		return true
 	}
 	cfa, ok := w.im.cfa(at, w.sp, w.bp)
 	if !ok || cfa <= w.sp {
@@ -127,5 +148,8 @@ func (w *walker) step(name string, at uint64) bool {
 	w.exact = name == "runtime.asyncPreempt" || name == "runtime.sigpanic" ||
 		name == "runtime.sigtramp" || name == "runtime.cgoSigtramp"
 	w.pc, w.sp = pc, cfa
+	if entries[name] && w.im.find(pc) == "" {
+		return w.leaveSignal(w.sp)
+	}
 	return ok
 }
