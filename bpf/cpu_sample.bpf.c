@@ -32,17 +32,17 @@ int measure_registers(struct pt_regs *ctx)
 }
 
 /* The user registers of a sample that was taken in the kernel. */
-static __always_inline bool saved_user_registers(struct user_registers *to)
+static __always_inline bool saved_user_registers(struct scratch *s, struct user_registers *to)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 stack = (__u64)BPF_CORE_READ(task, stack);
-	saved_registers saved;
+	saved_registers *saved = (void *)s->window; /* too large for the stack */
 
 	if (!user_regs_offset || !stack ||
-	    bpf_probe_read_kernel(&saved, sizeof(saved), (void *)(stack + user_regs_offset)) ||
-	    !registers_are_user(&saved))
+	    bpf_probe_read_kernel(saved, sizeof(*saved), (void *)(stack + user_regs_offset)) ||
+	    !registers_are_user(saved))
 		return false;
-	registers_take(to, &saved);
+	registers_take(to, saved);
 	return true;
 }
 
@@ -105,6 +105,8 @@ static __always_inline void read_goroutine(const struct target_process *target,
 		record->curg_pc = user_word(curg + target->g_syscall_pc);
 		if (target->g_syscall_bp)
 			record->curg_fp = user_word(curg + target->g_syscall_bp);
+		else if (record->curg_fp < record->curg_sp) /* asmcgocall's own frame record */
+			record->curg_fp = user_word(record->curg_fp);
 	} else {
 		record->curg_sp = user_word(curg + target->g_sched_sp);
 		record->curg_pc = user_word(curg + target->g_sched_pc);
@@ -158,7 +160,7 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 		registers_take(&regs, &ctx->regs);
 	} else {
 		record->flags |= SAMPLE_IN_KERNEL;
-		if (!saved_user_registers(&regs)) {
+		if (!saved_user_registers(s, &regs)) {
 			record->flags |= SAMPLE_NO_REGISTERS;
 			count_lost(LOSS_REGS_UNREADABLE);
 		}

@@ -30,7 +30,8 @@ static __always_inline __u64 thread_pointer(struct task_struct *task)
 	return BPF_CORE_READ(task, thread.uw.tp_value);
 }
 
-#define FP_IS_ASIDE(fp, sp) false
+/* As on x86-64, with a return address beside it. */
+#define FP_IS_ASIDE(fp, sp) ((fp) == (sp)-24)
 
 /* Prologue `cmp; b.ls morestack`: taken when carry is clear or zero is set. */
 #define stack_check_branches(ctx) (!((ctx)->pstate & PSTATE_CARRY) || ((ctx)->pstate & PSTATE_ZERO))

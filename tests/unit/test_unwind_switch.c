@@ -130,26 +130,51 @@ static void test_vdso(void **state)
 	assert_true(f->out.truncated);
 }
 
-/* mcall is where a thread's own stack begins; before its switch it is a function like others. */
+/*
+ * mcall is where a thread's own stack begins; before its switch it is a function like others, also
+ * when only the thread's g is the other one already.
+ */
 static void test_mcall_leaf(void **state)
 {
+	enum { BEFORE, BETWEEN, SWITCHED, STEPS };
 	struct fixture *f = *state;
 	const uint64_t entered = f->info->mcall.start;
 
-	for (int switched = 0; switched < 2; switched++) {
+	for (int step = 0; step < STEPS; step++) {
 		scene_begin(&f->stack, STACK);
 		PUSH(f, entered, false);
 		PUSH(f, f->middle, true);
 		push_root(f, &f->stack);
 		scene_sample(&f->record, &f->stack, 64, 8);
 		f->record.sample.goid = 1;
-		f->record.sample.flags = switched ? SAMPLE_SYSTEM_STACK : 0;
+		f->record.sample.flags = step == BEFORE ? 0 : SAMPLE_SYSTEM_STACK;
+		f->record.sample.curg_sp = step == BETWEEN ? f->stack.sp + 8 : G0;
 		unwind(f);
-		if (switched)
+		if (step == SWITCHED)
 			assert_frames(&f->out, 1, entered, (uint64_t)0);
 		else
 			assert_frames(&f->out, 1, entered, f->middle, f->outer, f->main,
 				      f->runtime_main, (uint64_t)0);
+		assert_false(f->out.truncated);
+	}
+}
+
+/* Who calls the vdso has moved SP: its frame record tells where it was called. */
+static void test_moved_sp(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t asks = scene_body(&f->scene, "runtime.nanotime1");
+
+	for (int moved = 0; moved < 2; moved++) {
+		scene_begin(&f->stack, STACK);
+		PUSH(f, asks, true);
+		PUSH(f, f->middle, true);
+		push_root(f, &f->stack);
+		f->stack.sp -= moved ? 24 : 0;
+		scene_sample(&f->record, &f->stack, 64, 16);
+		unwind(f);
+		assert_frames(&f->out, 1, asks, f->middle, f->outer, f->main, f->runtime_main,
+			      (uint64_t)0);
 		assert_false(f->out.truncated);
 	}
 }
@@ -274,6 +299,7 @@ int main(void)
 		cmocka_unit_test(test_morestack),
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_mcall_leaf),
+		cmocka_unit_test(test_moved_sp),
 		cmocka_unit_test(test_interrupted_in_chain),
 		cmocka_unit_test(test_foreign_leaf),
 		cmocka_unit_test(test_signal),
