@@ -349,6 +349,7 @@ int worker_begin(struct waiting *w)
 		free(k);
 		return error;
 	}
+	pthread_setname_np(thread, "spanprof-waits");
 	pthread_detach(thread);
 	w->references++;
 	return 0;

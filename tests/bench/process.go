@@ -152,13 +152,20 @@ func (p *program) cpu() time.Duration {
 }
 
 // cpuNow is what the threads of a living process have used, to the nanosecond.
-func cpuNow(pid int) (time.Duration, error) {
+func cpuNow(pid int) (time.Duration, error) { return threadCPU(pid, "") }
+
+// threadCPU is the same of the threads of that name; "" all.
+func threadCPU(pid int, name string) (time.Duration, error) {
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil || len(files) == 0 {
 		return 0, fmt.Errorf("process %d has no schedstat", pid)
 	}
 	var sum time.Duration
 	for _, file := range files {
+		comm, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "comm"))
+		if name != "" && strings.TrimSpace(string(comm)) != name {
+			continue
+		}
 		var used int64
 		text, err := os.ReadFile(file)
 		if err != nil {

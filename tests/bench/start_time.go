@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 	"unsafe"
@@ -31,8 +32,8 @@ func monotonic() (time.Duration, error) {
 	return time.Duration(now.Nano()), nil
 }
 
-// firstSample is the earliest time in a .jsonl file.
-func firstSample(path string) (time.Duration, error) {
+// firstSample is the earliest time in a .jsonl file; `named`: of a sample with a line of Go.
+func firstSample(path string, named bool) (time.Duration, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return 0, err
@@ -43,17 +44,21 @@ func firstSample(path string) (time.Duration, error) {
 	scanner.Buffer(nil, 1<<20)
 	for scanner.Scan() {
 		var sample struct {
-			Time int64 `json:"time_ns"`
+			Time  int64    `json:"time_ns"`
+			Stack []string `json:"stack"`
 		}
 		if err := json.Unmarshal(scanner.Bytes(), &sample); err != nil {
 			return 0, err
+		}
+		if named && !strings.Contains(strings.Join(sample.Stack, " "), ".go:") {
+			continue
 		}
 		if at := time.Duration(sample.Time); first == 0 || at < first {
 			first = at
 		}
 	}
 	if first == 0 {
-		return 0, fmt.Errorf("%s has no sample", path)
+		return 0, fmt.Errorf("%s has no such sample", path)
 	}
 	return first, scanner.Err()
 }
@@ -81,7 +86,7 @@ func (s *starts) quiet(ctx context.Context, b *bench, pid int) error {
 	if p.failure != nil {
 		return fmt.Errorf("spanprof: %w:\n%s", p.failure, p.output())
 	}
-	sampled, err := firstSample(log)
+	sampled, err := firstSample(log, false)
 	if err != nil {
 		return err
 	}

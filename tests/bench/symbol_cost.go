@@ -7,13 +7,16 @@ import (
 	"context"
 	"debug/elf"
 	"debug/gosym"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -22,7 +25,9 @@ const (
 	symbolLookups = 100000
 	withSection   = 10. // ms, warm
 	without       = 40.
-	ownBudget     = 4. // MB
+	ownBudget     = 4.   // MB
+	freshBudget   = 500. // ms
+	freshHertz    = "999"
 )
 
 // tables are what tests/bench/symbols/main.c told of a file.
@@ -102,6 +107,63 @@ func goTables(path string, pcs []uint64) (ms, mb, ns float64, err error) {
 		float64(time.Since(began).Nanoseconds()) / float64(len(pcs)), nil
 }
 
+// firstOfFresh is how long after the exec of a program that was never seen before the first sample was
+// taken that has its names, in ms.
+func (b *bench) firstOfFresh(ctx context.Context, path string) (float64, error) {
+	program, log := b.file("fresh"), b.file("fresh.jsonl")
+	if err := copyFile(path, program); err != nil {
+		return 0, err
+	}
+	defer os.Remove(program)
+	agent, err := launch(ctx, b.spanprof, "--exe", program, "-F", freshHertz, "--wait", "off", "-o", log)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := agent.find("waiting for one"); err != nil {
+		return 0, err
+	}
+	begin, err := monotonic()
+	if err != nil {
+		return 0, err
+	}
+	if output, err := exec.CommandContext(ctx, program, "--version").CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("%s --version: %w:\n%s", path, err, output)
+	}
+	if output, err := agent.stop(syscall.SIGINT); err != nil {
+		return 0, fmt.Errorf("spanprof: %w:\n%s", err, output)
+	}
+	first, err := firstSample(log, true)
+	return float64(first-begin) / 1e6, err
+}
+
+func (b *bench) freshCost(ctx context.Context, path string) error {
+	var first figures
+	for range b.rounds {
+		ms, err := b.firstOfFresh(ctx, path)
+		if err != nil {
+			return err
+		}
+		first = append(first, ms)
+	}
+	row("first sample with names after exec", "%s; %s", first.words("%.0f ms"),
+		verdict(first.median(), freshBudget, "ms"))
+	return nil
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
 // symbolCost reads large stripped programs, named *.program in the folder of the targets.
 func symbolCost(ctx context.Context, b *bench) error {
 	programs, err := filepath.Glob(filepath.Join(b.targets, "*.program"))
@@ -133,6 +195,9 @@ func symbolCost(ctx context.Context, b *bench) error {
 		row("look-up, with inlined calls", "%.0f ns", t.lookup)
 		if ms > 0 {
 			row("debug/gosym", "load %.1f ms, %.1f MB, look-up without inlined calls %.0f ns", ms, mb, ns)
+		}
+		if err := b.freshCost(ctx, path); err != nil {
+			return err
 		}
 	}
 	return nil

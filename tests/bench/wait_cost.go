@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 const (
 	waitBudget  = 1. // percent of a CPU that looking at goroutines may take
-	waitSeconds = 4  // lines of each kind in a round
+	waitSeconds = 8  // lines of each kind in a round
+	waitThread  = "spanprof-waits"
 	crowdLine   = "p50_us=%f p99_us=%f"
-	crowdLasts  = 600 // seconds, at most
+	crowdLasts  = 600             // seconds, at most
+	waitStart   = 2 * time.Second // until all have been looked at once
 )
 
 // crowds are the goroutines of a process: with a span, and without one.
@@ -45,7 +48,8 @@ func requestsNow(ctx context.Context, target *program) (p50, p99 float64, err er
 // waitFigures are those of one crowd, by round.
 type waitFigures struct {
 	p50, p99             [3]figures // µs: without us, without and with looks at what waits
-	perLook, share, rate figures    // ns; percent of a CPU; passes a second
+	perLook, share, rate figures    // ns; percent of a CPU, without start and end; passes a second
+	ends                 figures    // ms of CPU before and after
 	oneIn                figures
 }
 
@@ -57,7 +61,7 @@ func (f *waitFigures) take(ctx context.Context, target *program, kind int) error
 }
 
 // looks reads what the agent says of them.
-func (f *waitFigures) looks(c counters, seconds float64) error {
+func (f *waitFigures) looks(c counters, within time.Duration) error {
 	var values [4]float64
 	for i, expression := range []string{`(\d+) looks,`, `(\d+) ms CPU`,
 		`of late ([\d.]+) a second`, `over one in (\d+) goroutines`} {
@@ -67,35 +71,56 @@ func (f *waitFigures) looks(c counters, seconds float64) error {
 		}
 	}
 	f.perLook = append(f.perLook, values[1]*1e6/max(1, values[0]))
-	f.share = append(f.share, values[1]/10/seconds)
+	f.ends = append(f.ends, values[1]-within.Seconds()*1e3)
 	f.rate = append(f.rate, values[2])
 	f.oneIn = append(f.oneIn, values[3])
 	return nil
+}
+
+// watchThread takes figures and tells what the thread that looks uses meanwhile.
+func (f *waitFigures) watchThread(ctx context.Context, target, agent *program, kind int) (time.Duration, error) {
+	if err := pause(ctx, waitStart); err != nil {
+		return 0, err
+	}
+	before, err := threadCPU(agent.pid(), waitThread)
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if err := f.take(ctx, target, kind); err != nil {
+		return 0, err
+	}
+	after, err := threadCPU(agent.pid(), waitThread)
+	f.share = append(f.share, 100*(after-before).Seconds()/time.Since(began).Seconds())
+	return after - before, err
 }
 
 func (b *bench) waitRound(ctx context.Context, target *program, f *waitFigures) error {
 	if err := f.take(ctx, target, 0); err != nil {
 		return err
 	}
-	for kind, hz := range []string{"off", "99"} {
-		a, err := b.profile(ctx, target.pid(), "--wait", hz)
-		if err != nil {
-			return err
-		}
-		if err := f.take(ctx, target, kind+1); err != nil {
-			return err
-		}
-		c, err := a.finish()
-		if err != nil {
-			return err
-		}
-		if hz != "off" {
-			if err := f.looks(c, a.ended.Sub(a.attached.at).Seconds()); err != nil {
-				return err
-			}
-		}
+	a, err := b.profile(ctx, target.pid(), "--wait", "off")
+	if err != nil {
+		return err
 	}
-	return nil
+	if err := f.take(ctx, target, 1); err != nil {
+		return err
+	}
+	if _, err := a.finish(); err != nil {
+		return err
+	}
+	if a, err = b.profile(ctx, target.pid(), "--wait", "99"); err != nil {
+		return err
+	}
+	within, err := f.watchThread(ctx, target, a.program, 2)
+	if err != nil {
+		return err
+	}
+	c, err := a.finish()
+	if err != nil {
+		return err
+	}
+	return f.looks(c, within)
 }
 
 // waitCost is what looking at waiting goroutines costs the agent and the target's requests.
@@ -129,6 +154,6 @@ func (f *waitFigures) print(spans, idle int) {
 	}
 	row("a look at a goroutine", "%s ns", f.perLook.words("%.0f"))
 	row("passes", "%s a second, over one goroutine in %.0f", f.rate.words("%.1f"), f.oneIn.median())
-	row("CPU of the thread that looks", "%s %%, %s", f.share.words("%.2f"),
-		verdict(f.share.median(), waitBudget, "%"))
+	row("CPU of the thread that looks", "%s %%, %s; at the start and the end %s ms",
+		f.share.words("%.2f"), verdict(f.share.median(), waitBudget, "%"), f.ends.words("%.0f"))
 }
