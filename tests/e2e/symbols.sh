@@ -3,7 +3,7 @@
 # Names, lines, inlined calls and stack sizes of Go programs against what the Go runtime says of
 # itself and, for stack sizes of the whole text, against .debug_frame.
 #
-#   tests/e2e/symbols.sh BUILD_DIR [GO_VERSION...]
+#   tests/e2e/symbols.sh BUILD_DIR [-a] [GO_VERSION...]      -a: all kinds of builds, all versions
 #
 # Time limit: 600
 set -eu
@@ -13,8 +13,12 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/go.sh
 
 # One from before the tables moved is among them.
-versions="local 1.21.13"
-[ "${SPANPROF_TIER:-}" != full ] ||
+versions="local 1.21.13" all_kinds=
+[ "${1:-}" != -a ] || {
+	all_kinds=yes
+	shift
+}
+[ -z "$all_kinds" ] && [ "${SPANPROF_TIER:-}" != full ] ||
 	versions="$versions 1.18.10 1.20.14 1.22.12 1.23.12 1.24.13 1.25.0 1.27.3"
 [ $# = 0 ] || versions=$*
 
@@ -92,5 +96,14 @@ for version in $versions; do
 	build "$version" "$scratch/external" -buildmode=pie -ldflags='-s -w -linkmode=external'
 	drop_sections "$scratch/external"
 	check "$version pie external" "$scratch/external"
+	[ "$all_kinds" ] || continue
+	build "$version" "$scratch/cgo" -trimpath -ldflags=-linkmode=external
+	check "$version cgo trimpath" "$scratch/cgo"
+	build "$version" "$scratch/static" -ldflags='-s -w -linkmode=external -extldflags=-static'
+	check "$version cgo static" "$scratch/static"
+	build "$version" "$scratch/plain" -gcflags='all=-N -l'
+	check "$version -N -l" "$scratch/plain"
+	build "$version" "$scratch/race" -race
+	check "$version race" "$scratch/race"
 done
 [ "$failed" = 0 ]
