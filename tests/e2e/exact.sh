@@ -10,6 +10,7 @@ build=$(realpath "${1:?usage: exact.sh BUILD_DIR [SECONDS [GO_VERSION...]]}")
 cd "$(dirname "$0")/../.."
 . scripts/lib/go.sh
 . scripts/lib/e2e.sh
+. tests/e2e/recorder/build.sh
 seconds=${2:-0.5} versions=local cgos=1 limits='-mode 98 -all 99.5 -unknown 1'
 if [ "${SPANPROF_TIER:-}" = full ]; then
 	seconds=${2:-3} cgos='0 1' limits=''
@@ -23,20 +24,6 @@ rate=199
 [ "$(uname -m)" = x86_64 ] || {
 	echo "exact.sh: for x86-64 only" >&2
 	exit 0
-}
-
-# The recorder samples by itself, and at each sample goes on as spanprof's sampler.
-build_recorder()
-{
-	clang=$(command -v clang-14 || command -v clang)
-	"$clang" -O2 -g -target bpf -mcpu=v2 -D__TARGET_ARCH_x86 -Wall \
-		-Wno-gnu-variable-sized-type-not-at-end -I tests/e2e/recorder \
-		-isystem "/usr/include/$(cc -print-multiarch)" \
-		-c tests/e2e/recorder/stack_capture.bpf.c -o "$work/stack_capture.bpf.o"
-	PATH=$PATH:/usr/sbin bpftool gen skeleton "$work/stack_capture.bpf.o" \
-		name stack_capture_bpf >"$work/stack_capture.skel.h"
-	cc -std=gnu11 -O2 -I tests/e2e/recorder -I "$work" -o "$work/recorder" \
-		tests/e2e/recorder/recorder.c -lbpf -lelf -lz
 }
 
 # torture NAME: that program, every mode of it.
@@ -67,7 +54,7 @@ torture()
 		-samples "$work/samples.jsonl" $limits || fail "$1 of Go $version: figures"
 }
 
-build_recorder
+build_recorder "$work"
 go_build tests/e2e/exact "$work/exact"
 for version in $versions; do
 	toolchain=go$version

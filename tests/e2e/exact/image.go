@@ -5,14 +5,11 @@
 package main
 
 import (
-	"bytes"
-	"compress/zlib"
-	"debug/buildinfo"
 	"debug/dwarf"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
-	"io"
 	"sort"
 	"strings"
 
@@ -22,9 +19,6 @@ import (
 const (
 	regRBP = 6
 	regRSP = 7
-
-	// Before, runtime.CallersFrames wants a pc for each inlined call, too.
-	inlinesSince = 23
 )
 
 type function struct {
@@ -36,7 +30,6 @@ type image struct {
 	functions []function // by address
 	frames    frame.FrameDescriptionEntries
 	offsets   offsets
-	inlines   bool // its runtime tells the calls that are inlined where any pc is
 }
 
 // offsets into runtime.g and runtime.m, in words.
@@ -84,24 +77,14 @@ func readOffsets(file *elf.File) (offsets, error) {
 	return at, nil
 }
 
-// sectionData knows the old way of compressing debug sections, too: "ZLIB", the size, the bytes.
-func sectionData(file *elf.File, name string) ([]byte, error) {
-	if section := file.Section("." + name); section != nil {
-		return section.Data()
+// debugFrame is its data; up to Go 1.18 the section has the name of the old way of compression.
+func debugFrame(file *elf.File) ([]byte, error) {
+	for _, name := range []string{".debug_frame", ".zdebug_frame"} {
+		if section := file.Section(name); section != nil {
+			return section.Data()
+		}
 	}
-	section := file.Section(".z" + name)
-	if section == nil {
-		return nil, fmt.Errorf("no .%s", name)
-	}
-	data, err := section.Data()
-	if err != nil || len(data) < 12 {
-		return data, err
-	}
-	reader, err := zlib.NewReader(bytes.NewReader(data[12:]))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(reader)
+	return nil, errors.New("no .debug_frame")
 }
 
 func openImage(path string) (*image, error) {
@@ -130,20 +113,13 @@ func openImage(path string) (*image, error) {
 		}
 	}
 	sort.Slice(im.functions, func(i, j int) bool { return im.functions[i].start < im.functions[j].start })
-	data, err := sectionData(file, "debug_frame")
+	data, err := debugFrame(file)
 	if err != nil {
 		return nil, err
 	}
 	if im.frames, err = frame.Parse(data, binary.LittleEndian, 0, 8, 0); err != nil {
 		return nil, err
 	}
-	info, err := buildinfo.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var minor int
-	fmt.Sscanf(info.GoVersion, "go1.%d", &minor)
-	im.inlines = minor >= inlinesSince
 	im.offsets, err = readOffsets(file)
 	return im, err
 }

@@ -27,6 +27,7 @@ type pair struct {
 	mode  string
 	truth stack
 	got   sample
+	right bool
 }
 
 type judge struct {
@@ -84,7 +85,7 @@ func (j *judge) add(c *capture) {
 		}
 		return
 	}
-	j.pairs = append(j.pairs, pair{mode, truth, got})
+	j.pairs = append(j.pairs, pair{mode, truth, got, false})
 }
 
 // hidden are no frames to compare: where stacks begin, which runtime/pprof does not show either;
@@ -165,30 +166,6 @@ func difference(truth, got []string, truncated, inVDSO bool) string {
 	return fmt.Sprintf("under %s: %s, not %s", after, nameAt(leaf, i), nameAt(t, i))
 }
 
-// physicalDifference compares where the names of inlined calls are not known: all functions that
-// have frames must be there, in order, whatever is inlined in them.
-func physicalDifference(truth, got []string, truncated, inVDSO bool) string {
-	leaf, root := split(got)
-	all := append(leaf, root...)
-	i := 0
-	for _, name := range truth {
-		if hidden(name, "") || inVDSO && vdsoCallers[name] {
-			continue
-		}
-		for i < len(all) && nameAt(all, i) != name {
-			i++
-		}
-		if i == len(all) {
-			if truncated && root != nil {
-				return "" // it may be among those that are left out
-			}
-			return "no " + name
-		}
-		i++
-	}
-	return ""
-}
-
 func (j *judge) compare(program string) error {
 	stacks := make([][]uint64, len(j.pairs))
 	for i := range j.pairs {
@@ -196,14 +173,14 @@ func (j *judge) compare(program string) error {
 		// The program takes the first for executed: it is one further already.
 		stacks[i][0]--
 	}
-	truths, differ, err := j.names(program, stacks)
+	truths, err := resolve(program, stacks)
 	if err != nil {
 		return err
 	}
 	for i := range j.pairs {
 		p := &j.pairs[i]
 		t := j.tally(p.mode)
-		if d := differ(truths[i], p.got.Stack, p.got.Truncated, p.truth.vdso); d != "" {
+		if d := difference(truths[i], p.got.Stack, p.got.Truncated, p.truth.vdso); d != "" {
 			t.wrong++
 			t.kinds[d]++
 			if t.example[d] == "" {
@@ -212,32 +189,30 @@ func (j *judge) compare(program string) error {
 			}
 		} else {
 			t.right++
+			p.right = true
 		}
 	}
 	return nil
 }
 
-// names are the program's own, or, where those lack inlined calls, the linker's.
-func (j *judge) names(program string, stacks [][]uint64) ([][]string,
-	func(truth, got []string, truncated, inVDSO bool) string, error) {
-	if j.im.inlines {
-		names, err := resolve(program, stacks)
-		return names, difference, err
+// printRight names samples of each mode, those first whose leaf is another function.
+func (j *judge) printRight(each int) {
+	left := map[string]int{}
+	for _, p := range j.periods {
+		left[p.name] = each
 	}
-	all := make([][]string, len(stacks))
-	for i, pcs := range stacks {
-		for k, pc := range pcs {
-			if k > 0 {
-				pc--
+	seen := map[string]bool{}
+	for _, anyLeaf := range []bool{false, true} {
+		for i := range j.pairs {
+			p := &j.pairs[i]
+			leaf := p.mode + " " + nameAt(p.got.Stack, 0)
+			if p.right && left[p.mode] > 0 && (anyLeaf || !seen[leaf]) {
+				fmt.Println(p.got.TimeNs, p.got.Tid)
+				seen[leaf], p.right = true, false
+				left[p.mode]--
 			}
-			name := j.im.find(pc)
-			if from, to := strings.Index(name, "["), strings.LastIndex(name, "]"); from >= 0 && to > from {
-				name = name[:from] + "[...]" + name[to+1:]
-			}
-			all[i] = append(all[i], name)
 		}
 	}
-	return all, physicalDifference, nil
 }
 
 func percent(part, whole int) float64 {

@@ -4,11 +4,13 @@
 //
 //	exact -program FILE -modes FILE -captures FILE -samples FILE
 //	exact -program FILE -curg
+//	exact -keep N …
 //
 // The program is tests/targets/torture; modes is what it printed, captures what the recorder wrote,
 // samples spanprof's -o .jsonl. It prints a line of figures for each mode, and what is wrong by
 // kind; it exits 1 when they are worse than its flags allow. -curg: only the offset of curg in
-// runtime.m, which the recorder wants.
+// runtime.m, which the recorder wants. -keep: only "TIME_NS TID" of so many samples of each mode that
+// are right, of as many functions as there are.
 package main
 
 import (
@@ -106,6 +108,7 @@ func main() {
 	flag.Float64Var(&limits.all, "all", 99.9, "% of all")
 	flag.Float64Var(&limits.unknown, "unknown", 0.5, "% without truth, at most")
 	shown := flag.Int("show", 3, "kinds of what is wrong, of each mode")
+	keep := flag.Int("keep", 0, "only name so many samples of each mode that are right")
 	curg := flag.Bool("curg", false, "tell where curg is in runtime.m")
 	flag.Parse()
 	if *curg {
@@ -117,13 +120,13 @@ func main() {
 		fmt.Println(8 * im.offsets.curg)
 		return
 	}
-	if err := run(*program, *modes, *captures, *samples, limits, *shown); err != nil {
+	if err := run(*program, *modes, *captures, *samples, limits, *shown, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "exact:", err)
 		os.Exit(1)
 	}
 }
 
-func run(program, modes, captures, samples string, limits limits, shown int) error {
+func run(program, modes, captures, samples string, limits limits, shown, keep int) error {
 	im, err := openImage(program)
 	if err != nil {
 		return err
@@ -146,6 +149,10 @@ func run(program, modes, captures, samples string, limits limits, shown int) err
 	}
 	if err := j.compare(program); err != nil {
 		return err
+	}
+	if keep > 0 {
+		j.printRight(keep)
+		return nil
 	}
 	return j.report(limits, shown)
 }
