@@ -36,7 +36,6 @@ struct worker {
 	uint64_t interval_ns;
 	uint64_t passed_ns; /* monotonic, the last pass; 0 none */
 	uint64_t fill_ns;   /* CPU of filling the list, since the last pace */
-	uint64_t paced_ns;  /* CPU of the thread, up to the last pace */
 };
 
 static bool counts(const struct worker *k)
@@ -274,7 +273,7 @@ static void flush_one(struct worker *k)
 /* A pass, or more for a flush of all; when the next one is due. */
 static uint64_t look_around(struct worker *k)
 {
-	uint64_t began_ns = clock_monotonic_ns(), cpu_ns;
+	uint64_t began_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns();
 	struct waiting *w = k->w;
 	bool flush = w->flush;
 
@@ -288,9 +287,7 @@ static uint64_t look_around(struct worker *k)
 		give_all_their_turns(k);
 	else
 		pass(k);
-	cpu_ns = clock_thread_cpu_ns();
-	k->stats.cpu_ns = cpu_ns - k->paced_ns;
-	k->paced_ns = cpu_ns;
+	k->stats.cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	pace(k, k->stats.cpu_ns);
 	began_ns += jitter(k->interval_ns);
 	pthread_mutex_lock(&w->lock);
