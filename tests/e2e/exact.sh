@@ -10,7 +10,7 @@ build=$(realpath "${1:?usage: exact.sh BUILD_DIR [SECONDS [GO_VERSION...]]}")
 cd "$(dirname "$0")/../.."
 . scripts/lib/go.sh
 . scripts/lib/e2e.sh
-. tests/e2e/recorder/build.sh
+. tests/e2e/recorder/recorder.sh
 seconds=${2:-0.5} versions=local cgos=1 limits='-mode 98 -all 99.5 -unknown 1'
 if [ "${SPANPROF_TIER:-}" = full ]; then
 	seconds=${2:-3} cgos='0 1' limits=''
@@ -20,41 +20,33 @@ fi
 	shift 2
 	versions=$*
 }
-rate=199
 [ "$(uname -m)" = x86_64 ] || {
 	echo "exact.sh: for x86-64 only" >&2
 	exit 0
 }
 
-# torture NAME: that program, every mode of it.
+# torture: every mode of it.
 torture()
 {
 	: >"$work/log"
-	"$work/$1" -seconds "$seconds" >"$work/modes" &
+	"$work/torture" -seconds "$seconds" >"$work/modes" &
 	target=$!
 	child "$target"
-	within 10 grep -q ready "$work/modes" || fail "$1 does not start"
+	within 10 grep -q ready "$work/modes" || fail 'torture does not start'
 	"$build/spanprof" -p "$target" -F 1 --wait off -o "$work/samples.jsonl" >"$work/out" \
 		2>"$work/log" &
 	agent=$!
 	child "$agent"
-	within 10 grep -q 'attached to' "$work/log" || fail "spanprof does not attach to $1"
-	"$work/recorder" "$agent" "$target" "$("$work/exact" -program "$work/$1" -curg)" "$rate" \
-		"$work/captures" >"$work/recorded" &
-	recorder=$!
-	child "$recorder"
-	within 10 grep -qs ready "$work/recorded" || fail 'the recorder does not start'
-	kill -USR1 "$target"
-	wait "$target" || fail "$1 failed"
-	end "$recorder" || fail 'the recorder failed'
+	within 10 grep -q 'attached to' "$work/log" || fail 'spanprof does not attach'
+	record_stacks "$agent" "$target"
 	wait "$agent" || fail "spanprof failed: $(cat "$work/log")"
 	tail -n 1 "$work/recorded"
 	# shellcheck disable=SC2086
-	"$work/exact" -program "$work/$1" -modes "$work/modes" -captures "$work/captures" \
-		-samples "$work/samples.jsonl" $limits || fail "$1 of Go $version: figures"
+	"$work/exact" -program "$work/torture" -modes "$work/modes" -captures "$work/captures" \
+		-samples "$work/samples.jsonl" $limits || fail "Go $version: figures"
 }
 
-build_recorder "$work"
+build_recorder
 go_build tests/e2e/exact "$work/exact"
 for version in $versions; do
 	toolchain=go$version
@@ -62,7 +54,7 @@ for version in $versions; do
 	for cgo in $cgos; do
 		echo "-- Go $version, cgo $cgo"
 		GOTOOLCHAIN=$toolchain CGO_ENABLED=$cgo go_build tests/targets/torture "$work/torture"
-		torture torture
+		torture
 	done
 done
 verdict

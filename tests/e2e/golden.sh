@@ -12,8 +12,8 @@ build=$(realpath "${1:?usage: golden.sh BUILD_DIR [record] [GO_VERSION...]}")
 cd "$(dirname "$0")/../.."
 . scripts/lib/go.sh
 . scripts/lib/e2e.sh
-. tests/e2e/recorder/build.sh
-golden=tests/golden rate=199 seconds=3 kept=3
+. tests/e2e/recorder/recorder.sh
+golden=tests/golden seconds=3 kept=3
 action=replay
 [ "${2:-}" != record ] || {
 	action=record
@@ -70,14 +70,7 @@ take_samples()
 	agent=$!
 	child "$agent"
 	within 20 grep -q ready "$work/out"
-	"$work/recorder" "$agent" "$target" "$("$work/exact" -program "$work/torture" -curg)" \
-		"$rate" "$work/captures" >"$work/recorded" &
-	recorder=$!
-	child "$recorder"
-	within 10 grep -qs ready "$work/recorded"
-	kill -USR1 "$target"
-	wait "$target"
-	end "$recorder"
+	record_stacks "$agent" "$target"
 	wait "$agent"
 }
 
@@ -124,7 +117,7 @@ replay()
 
 build_golden
 [ $action = replay ] || {
-	build_recorder "$work"
+	build_recorder
 	go_build tests/e2e/exact "$work/exact"
 }
 for version; do
