@@ -13,7 +13,6 @@ import (
 // agent is spanprof at work on one process.
 type agent struct {
 	*program
-	attached line
 }
 
 // profile starts spanprof on a process, without a time limit, and waits until it has attached.
@@ -23,11 +22,10 @@ func (b *bench) profile(ctx context.Context, pid int, arguments ...string) (*age
 	if err != nil {
 		return nil, err
 	}
-	attached, err := p.find("attached to")
-	if err != nil {
+	if _, err := p.find("attached to"); err != nil {
 		return nil, err
 	}
-	return &agent{p, attached}, nil
+	return &agent{p}, nil
 }
 
 // finish ends the profile as Ctrl-C does.

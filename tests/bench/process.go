@@ -40,7 +40,6 @@ type program struct {
 	started time.Time
 	lines   chan line
 	done    chan struct{}
-	ended   time.Time
 	failure error
 
 	mutex sync.Mutex
@@ -93,7 +92,6 @@ func (p *program) read(reader io.ReadCloser) {
 	}
 	reader.Close()
 	p.failure = p.command.Wait()
-	p.ended = time.Now()
 	close(p.done)
 }
 
