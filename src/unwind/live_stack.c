@@ -98,11 +98,13 @@ bool live_stack_each(struct gobinary *binary, uint64_t bias, const struct still_
 	struct frame frame = {.pc = stack->pc, .start = stack->words.address};
 	const struct gobinary_info *info = gobinary_get_info(binary);
 	struct pclntab *table = gobinary_get_pclntab(binary);
-	bool any_interrupted = false;
+	bool any_interrupted;
 
 	pclntab_begin(table);
+	/* It has not run yet. */
+	any_interrupted = frame.interrupted = pclntab_begins_at(table, stack->pc - bias);
 	for (int i = 0; i < FRAMES_MAX && measure(table, bias, stack, query->memo, &frame); i++) {
-		uint64_t inside = frame.pc - bias - 1;
+		uint64_t inside = frame.pc - bias - !frame.interrupted;
 
 		if (query->enter)
 			query->enter(query->context, frame.pc, frame.interrupted);

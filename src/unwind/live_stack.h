@@ -14,7 +14,7 @@ struct gobinary;
 
 /* A copy of a goroutine's stack from where it was left. */
 struct still_stack {
-	uint64_t pc; /* a return address in the innermost frame's function */
+	uint64_t pc; /* a return address in the innermost frame's function, or its beginning */
 	struct stack_words words;
 };
 

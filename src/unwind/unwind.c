@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "gobinary/gobinary.h"
+#include "gobinary/pclntab.h"
 #include "unwind/walk.h"
 
 #define SWITCH_FRAME_MAX 64 /* bytes of a frame that is about to leave its stack */
@@ -47,6 +48,16 @@ static void take_root(struct cursor *c, const struct sample_record *sample,
 	c->root_first = sample->root_first;
 }
 
+/*
+ * Where the saved pc executes next instead of being returned to: what a signal interrupted, a
+ * goroutine that has not run yet, and the helper of a stack switch before Go 1.21.
+ */
+static bool is_saved_exact(const struct walker *w, const struct sample_record *sample)
+{
+	return sample->flags & SAMPLE_SIGNAL ||
+	       (w->table && pclntab_begins_at(w->table, sample->curg_pc - w->bias));
+}
+
 /* The goroutine's own frames, below what ran on the system stack or in a signal handler. */
 static enum walk_end walk_curg(struct walker *w, const struct sample_record *sample,
 			       const struct layout *layout)
@@ -56,7 +67,7 @@ static enum walk_end walk_curg(struct walker *w, const struct sample_record *sam
 		.sp = sample->curg_sp,
 		.fp = sample->curg_fp,
 		.lr = sample->curg_lr,
-		.exact = sample->flags & SAMPLE_SIGNAL,
+		.exact = is_saved_exact(w, sample),
 		.hide_first = w->switch_at && w->switch_is_pause &&
 			      !(sample->flags & (SAMPLE_CURG_SYSCALL | SAMPLE_SIGNAL)),
 		.window = {sample->curg_sp, layout->curg_stack, sample->curg_stack_count},
@@ -80,7 +91,7 @@ static void note_crossed(struct walker *w, const struct sample_record *sample)
 		return;
 	w->out->goroutine_pc = sample->curg_pc;
 	w->out->goroutine_sp = sample->curg_sp;
-	w->out->goroutine_exact = false;
+	w->out->goroutine_exact = is_saved_exact(w, sample);
 	w->out->goroutine_at = (uint32_t)w->switch_at + !w->switch_is_pause;
 }
 

@@ -70,6 +70,24 @@ static void test_morestack(void **state)
 	assert_false(f->out.truncated);
 }
 
+/* A goroutine that has not run yet stands at its function's beginning, which is not a call's end.
+ */
+static void test_newborn(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t entry = scene_function(&f->scene, "main.middle").entry;
+
+	scene_begin(&f->thread, G0);
+	f->thread.sp = f->thread.next_sp; /* says nothing */
+	scene_begin(&f->stack, STACK);
+	PUSH(f, entry, false);
+	scene_end(&f->stack, f->goexit);
+	scene_sample_two(&f->record, &f->thread, &f->stack, SAMPLE_WAITING);
+	unwind(f);
+	assert_frames(&f->out, 1, entry, (uint64_t)0);
+	assert_false(f->out.truncated);
+}
+
 /* C code called by a goroutine: no way through it, but g.syscallpc tells where it was left. */
 static void test_foreign_leaf(void **state)
 {
@@ -297,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_systemstack),
 		cmocka_unit_test(test_morestack),
+		cmocka_unit_test(test_newborn),
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_mcall_leaf),
 		cmocka_unit_test(test_moved_sp),
