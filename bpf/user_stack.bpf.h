@@ -11,7 +11,7 @@
 struct scratch {
 	struct sample_record record;
 	__u64 words[RECORD_WORDS_MAX];
-	__u16 walked;  /* frames of the last walk_chain */
+	__u16 walked;  /* words of the last walk */
 	bool moved;    /* it has crossed to another stack */
 	__u64 next_fp; /* where it stopped for want of room; 0: it did not */
 	__u64 window[RECORD_STACK_DEEP];
@@ -50,6 +50,42 @@ static __always_inline bool leaves_stack(const struct target_process *target, __
 }
 
 /*
+ * Adds a word to the walk at words[at], counted in walked; a ring keeps the last RECORD_ROOT_MAX.
+ * False: there is no more room.
+ */
+static __always_inline bool append(struct scratch *s, __u64 at, bool ring, __u64 word)
+{
+	__u64 count = any_of(s->walked), slot = at + (ring ? count % RECORD_ROOT_MAX : count);
+
+	barrier_var(slot); /* so that the slot that is checked is the slot that is used */
+	if ((!ring && count >= RECORD_CHAIN_MAX) || slot >= RECORD_STACKS_MAX)
+		return false;
+	s->words[slot] = word;
+	s->walked = count + 1;
+	return true;
+}
+
+/*
+ * Adds what lies above the return address of the frame record at `fp`, while that is code, too. Not
+ * static, as walk_chain.
+ */
+__noinline int append_above(__u32 at, __u32 ring, __u64 fp)
+{
+	__u64 above[RECORD_ABOVE_MAX];
+	struct target_process *target = current_target();
+	__u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+
+	if (!s || !target || bpf_probe_read_user(above, sizeof(above), (void *)(fp + 16)))
+		return 0;
+	for (int i = 0; i < RECORD_ABOVE_MAX; i++)
+		if (above[i] < target->text_start || above[i] >= target->text_end ||
+		    !append(s, at, ring, above[i] | RECORD_ABOVE))
+			break;
+	return 0;
+}
+
+/*
  * Follows frame pointers from `fp`; appends return addresses at words[at] and counts them in
  * walked. Stops at the frame of a signal handler's entry: behind it lies what the signal
  * interrupted. Returns the address of that signal frame, or 0. Not static: the verifier then looks
@@ -72,25 +108,22 @@ __noinline __u64 walk_chain(__u32 at, __u64 fp)
 	if (!target)
 		return 0;
 	for (; count < RECORD_CHAIN_MAX; count++) {
-		__u64 slot = at + count;
-
-		barrier_var(slot); /* so that the slot that is checked is the slot that is used */
-		if (!fp || fp & 7 || slot >= RECORD_STACKS_MAX ||
-		    bpf_probe_read_user(frame, sizeof(frame), (void *)fp) || !frame[1])
+		if (!fp || fp & 7 || bpf_probe_read_user(frame, sizeof(frame), (void *)fp) ||
+		    !frame[1])
 			break;
-		if (in_range(&target->signal_entries[0], pc) && count) {
+		if (in_range(&target->signal_entries[0], pc)) {
 			signal_frame = fp + 8;
 			break;
 		}
 		pc = frame[1];
-		s->words[slot] = pc;
+		if (!append(s, at, false, pc))
+			return 0;
+		if (target->flags & TARGET_FRAMELESS_CALLERS)
+			append_above(at, false, fp);
 		if (frame[0] <= fp) {
 			if (s->moved || !frame[0] ||
-			    !leaves_stack(target, s->record.g, fp, frame[0])) {
-				count++;
-				s->next_fp = 0;
+			    !leaves_stack(target, s->record.g, fp, frame[0]))
 				break;
-			}
 			s->moved = true;
 		}
 		s->next_fp = frame[0];
@@ -99,40 +132,37 @@ __noinline __u64 walk_chain(__u32 at, __u64 fp)
 	}
 	if (count < RECORD_CHAIN_MAX)
 		s->next_fp = 0;
-	s->walked = count;
 	return signal_frame;
 }
 
 /*
- * Goes on where walk_chain had no more room, and keeps the last RECORD_ROOT_MAX of the frames in a
- * ring at words[at]. Returns how many there were.
+ * Goes on where walk_chain had no more room, and keeps the outermost words in a ring at words[at].
+ * Returns how many there were.
  */
 __noinline __u32 walk_root(__u32 at)
 {
 	__u64 frame[2]; /* caller's frame pointer, return address */
-	__u32 zero = 0, count = 0;
+	struct target_process *target = current_target();
+	__u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
 	__u64 fp;
 
-	if (!s)
+	if (!s || !target)
 		return 0;
+	s->walked = 0;
 	fp = s->next_fp;
-	for (; count < ROOT_WALK_MAX; count++) {
-		__u64 slot = at + count % RECORD_ROOT_MAX;
-
-		barrier_var(slot);
-		if (!fp || fp & 7 || slot >= RECORD_STACKS_MAX ||
-		    bpf_probe_read_user(frame, sizeof(frame), (void *)fp) || !frame[1])
+	for (__u32 i = 0; i < ROOT_WALK_MAX; i++) {
+		if (!fp || fp & 7 || bpf_probe_read_user(frame, sizeof(frame), (void *)fp) ||
+		    !frame[1] || !append(s, at, true, frame[1]))
 			break;
-		s->words[slot] = frame[1];
-		if (frame[0] <= fp) {
-			count++;
+		if (target->flags & TARGET_FRAMELESS_CALLERS)
+			append_above(at, true, fp);
+		if (frame[0] <= fp)
 			break;
-		}
 		s->next_fp = frame[0];
 		fp = *(volatile __u64 *)&s->next_fp;
 	}
-	return count;
+	return any_of(s->walked);
 }
 
 /*
@@ -167,7 +197,7 @@ __noinline __u64 find_frame(__u64 sp, __u64 limit)
 	return 0;
 }
 
-/* A chain is whole when the leaf's caller is Go code and the last frame is an outermost one. */
+/* A chain is whole when the leaf's caller is Go code and the last word is an outermost frame's. */
 static __always_inline bool chain_is_whole(const struct scratch *s, __u32 at, __u32 count,
 					   const struct target_process *target)
 {

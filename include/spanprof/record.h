@@ -7,8 +7,9 @@
 
 #define RECORD_CHAIN_MAX     512 /* frames of the walk along frame pointers */
 #define RECORD_ROOT_MAX	     128 /* outermost frames of one that is longer */
-#define RECORD_KERNEL_MAX    64	 /* kernel frames */
-#define RECORD_STACK_SHORT   64	 /* words of user stack always copied */
+#define RECORD_ABOVE_MAX     2	/* words above a return address that may be return addresses, too */
+#define RECORD_KERNEL_MAX    64 /* kernel frames */
+#define RECORD_STACK_SHORT   64 /* words of user stack always copied */
 #define RECORD_STACK_DEEP    512 /* words copied when the chain fails its validity test */
 #define RECORD_SPAN_NAME_MAX 96	 /* bytes of a span's name */
 #define RECORD_COMM_MAX	     16
@@ -20,6 +21,12 @@ enum record_type {
 	RECORD_FIRST_SPAN = 4, /* struct process_record: spans start in this process */
 	RECORD_ENDED_SPAN = 5, /* struct span_record */
 };
+
+/*
+ * Set in a word of a chain: it is not the next frame's but lay right above the return address
+ * before it, which is where the next return address is if that function has no frame.
+ */
+#define RECORD_ABOVE (1ull << 63)
 
 struct record_header {
 	__u32 type;
@@ -99,10 +106,10 @@ struct label_values {
 
 /*
  * One CPU sample. words[] holds, one behind the other: chain_count return addresses along frame
- * pointers from fp; curg_count of the same from curg_fp; root_count of the outermost of the one of
- * these that has RECORD_CHAIN_MAX; kernel_count kernel addresses, leaf first; stack_count words of
- * user stack from sp upward; curg_stack_count words of the goroutine's stack from curg_sp upward;
- * candidate_count structures span_candidate, nearest to the leaf first.
+ * pointers from fp, RECORD_ABOVE among them; curg_count of the same from curg_fp; root_count of the
+ * outermost of the one of these that has RECORD_CHAIN_MAX; kernel_count kernel addresses, leaf
+ * first; stack_count words of user stack from sp upward; curg_stack_count words of the goroutine's
+ * stack from curg_sp upward; candidate_count structures span_candidate, nearest to the leaf first.
  */
 struct sample_record {
 	struct record_header header;

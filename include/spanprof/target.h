@@ -12,13 +12,14 @@
 
 /* What a process is, in target_process.flags. */
 enum target_flags {
-	TARGET_GO = 1 << 0,		 /* offsets below are valid: read the goroutine */
-	TARGET_SPANS = 1 << 1,		 /* links the OpenTelemetry SDK: look up the span */
-	TARGET_PENDING = 1 << 2,	 /* executable not read yet: registers and stack only */
-	TARGET_CGO = 1 << 3,		 /* runtime.iscgo: how arm64 finds g */
-	TARGET_START_ON_BRANCH = 1 << 4, /* start probe sits on a branch: see span_track */
-	TARGET_SPANS_SEEN = 1 << 5,	 /* set by the kernel side: a span was announced */
-	TARGET_LABELS_MAP = 1 << 6,	 /* g.labels is a map, as up to Go 1.23; else a slice */
+	TARGET_GO = 1 << 0,		   /* offsets below are valid: read the goroutine */
+	TARGET_SPANS = 1 << 1,		   /* links the OpenTelemetry SDK: look up the span */
+	TARGET_PENDING = 1 << 2,	   /* executable not read yet: registers and stack only */
+	TARGET_CGO = 1 << 3,		   /* runtime.iscgo: how arm64 finds g */
+	TARGET_START_ON_BRANCH = 1 << 4,   /* start probe sits on a branch: see span_track */
+	TARGET_SPANS_SEEN = 1 << 5,	   /* set by the kernel side: a span was announced */
+	TARGET_LABELS_MAP = 1 << 6,	   /* g.labels is a map, as up to Go 1.23; else a slice */
+	TARGET_FRAMELESS_CALLERS = 1 << 7, /* chains have gaps: send RECORD_ABOVE */
 };
 
 /* [start, end) of one function, absolute in the process. */

@@ -179,6 +179,8 @@ void attach_describe(const struct gobinary_info *info, uint64_t bias, uint32_t g
 	describe_runtime(info, out);
 	if (go_version_minor(info->go_version) >= 0 && go_version_minor(info->go_version) < 24)
 		out->flags |= TARGET_LABELS_MAP;
+	if (info->frameless_callers)
+		out->flags |= TARGET_FRAMELESS_CALLERS;
 	describe_span(&info->span, &out->span);
 	describe_itabs(&info->itabs, bias, &out->itabs);
 	out->type_mask = UINT64_MAX;

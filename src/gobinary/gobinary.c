@@ -10,6 +10,7 @@
 #include "gobinary/build_info.h"
 #include "gobinary/elf_image.h"
 #include "gobinary/go_functions.h"
+#include "gobinary/go_version.h"
 #include "gobinary/itabs.h"
 #include "gobinary/moduledata.h"
 #include "gobinary/probe_sites.h"
@@ -26,6 +27,8 @@ struct gobinary {
 	struct gobinary_info info;
 };
 
+#define FRAME_RECORDS_SINCE 21 /* minor of Go: every function that calls keeps a frame record */
+
 enum { TYPE_G, TYPE_M, TYPE_SPAN, TYPE_UNSAMPLED, TYPE_CONTEXT, TYPE_COUNT };
 
 /* Distribution packages carry no module list: nothing here depends on what is found. */
@@ -33,6 +36,7 @@ static void read_build_info(struct gobinary *b)
 {
 	struct gobinary_info *info = &b->info;
 	struct build_info build;
+	int minor;
 
 	(void)build_info_read_go_build_id(b->image, info->build_id_go, sizeof(info->build_id_go));
 	(void)elf_image_get_build_id(b->image, info->build_id_gnu, sizeof(info->build_id_gnu));
@@ -43,6 +47,8 @@ static void read_build_info(struct gobinary *b)
 	snprintf(info->module_version, sizeof(info->module_version), "%s", build.module_version);
 	snprintf(info->vcs_revision, sizeof(info->vcs_revision), "%s", build.vcs_revision);
 	snprintf(info->sdk_version, sizeof(info->sdk_version), "%s", build.sdk_version);
+	minor = go_version_minor(info->go_version);
+	info->frameless_callers = minor >= 0 && minor < FRAME_RECORDS_SINCE;
 }
 
 static void read_types(struct gobinary *b, const struct moduledata *module, char *sdk_package,

@@ -90,6 +90,11 @@ struct gobinary_info {
 	bool pie;
 	bool cgo;     /* crosscall2 is linked in, which runtime/cgo brings: C calls are possible */
 	bool has_sdk; /* recordingSpan's type is linked in */
+	/*
+	 * Before Go 1.21: a function that needs no frame keeps no frame record, though it calls
+	 * others, and the frame pointers of a system stack lead past the goroutine's first frames.
+	 */
+	bool frameless_callers;
 	bool tls_known;
 	int32_t tls_offset;
 	uint64_t text_start, text_end; /* virtual */

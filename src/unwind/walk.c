@@ -40,6 +40,13 @@ static bool is_leaf(const struct unwound_stack *out)
 	return out->count == out->kernel_count + 1;
 }
 
+/* Whether frame pointers do not lead across this switch of stacks as they should. */
+static bool must_switch(const struct walker *w, uint64_t address)
+{
+	return w->info->frameless_callers && w->has_saved && !IN(address, w->info->asmcgocall) &&
+	       !(w->leaf_at_home && is_leaf(w->out));
+}
+
 /* Notes what a frame just emitted means for the walk. `pc` is inside the function. */
 static bool ends_walk(struct walker *w, uint64_t pc, enum walk_end *end)
 {
@@ -64,7 +71,8 @@ static bool ends_walk(struct walker *w, uint64_t pc, enum walk_end *end)
 	    IN(address, info->morestack)) {
 		w->switch_at = w->out->count;
 		w->switch_is_pause = !IN(address, info->morestack);
-		return false; /* frame pointers may lead across */
+		*end = WALK_SWITCH;
+		return must_switch(w, address); /* else frame pointers may lead across */
 	}
 	if (IN(address, info->mcall) && w->leaf_at_home && is_leaf(w->out))
 		return false; /* it has not left the goroutine's stack yet */
@@ -116,20 +124,67 @@ static bool add_return(struct walker *w, uint64_t pc, enum walk_end *end)
 	return walk_emit(w, pc, exact) && !(w->info && ends_walk(w, exact ? pc : pc - 1, end));
 }
 
+/* Bytes of the frame at `pc`, by pcsp; `inside` lies in its function. */
+static bool frame_size(const struct walker *w, uint64_t pc, uint64_t inside,
+		       struct go_function *function, uint32_t *size)
+{
+	int32_t delta;
+
+	if (pclntab_find_function(w->table, inside - w->bias, function) ||
+	    pclntab_get_sp_delta(w->table,
+				 pc - w->bias < function->end ? pc - w->bias : inside - w->bias,
+				 &delta) ||
+	    delta < 0)
+		return false;
+	*size = delta;
+	return true;
+}
+
+static bool last_has_no_frame(const struct walker *w)
+{
+	const struct unwound_stack *out = w->out;
+	uint64_t pc = out->count ? out->pcs[out->count - 1] : 0;
+	struct go_function function;
+	uint32_t size;
+
+	return w->info && w->info->frameless_callers && pc &&
+	       frame_size(w, pc, out->exact[out->count - 1] ? pc : pc - 1, &function, &size) &&
+	       !size;
+}
+
+/* False: `*end` says how the walk ends. */
+static bool add_link(struct walker *w, uint64_t word, enum walk_end *end)
+{
+	if (!(word & RECORD_ABOVE))
+		return add_return(w, word, end);
+	return !last_has_no_frame(w) || add_return(w, word & ~RECORD_ABOVE, end);
+}
+
+static enum walk_end follow_root(struct walker *w, const struct cursor *c)
+{
+	enum walk_end end;
+	bool begun = false;
+
+	w->out->gap_at = w->out->count;
+	for (size_t i = 0; i < c->root_count; i++) {
+		uint64_t word = c->root[(c->root_first + i) % c->root_count];
+
+		begun |= !(word & RECORD_ABOVE);
+		if (begun && !add_link(w, word, &end))
+			return end;
+	}
+	return without_end(w, WALK_LOST);
+}
+
 static enum walk_end follow_chain(struct walker *w, const struct cursor *c)
 {
 	enum walk_end end;
 
 	w->by_size = false;
 	for (size_t i = 0; i < c->chain_count; i++)
-		if (!add_return(w, c->chain[i], &end))
+		if (!add_link(w, c->chain[i], &end))
 			return end;
-	if (c->root_count)
-		w->out->gap_at = w->out->count;
-	for (size_t i = 0; i < c->root_count; i++)
-		if (!add_return(w, c->root[(c->root_first + i) % c->root_count], &end))
-			return end;
-	return without_end(w, WALK_LOST);
+	return c->root_count ? follow_root(w, c) : without_end(w, WALK_LOST);
 }
 
 /* Code that is not Go's: its caller is only known by the chain, and only if it kept the frame. */
@@ -151,21 +206,6 @@ static enum walk_end walk_foreign(struct walker *w, const struct cursor *c)
 	if (w->info)
 		return WALK_FOREIGN;
 	return follow_chain(w, c);
-}
-
-/* Bytes of the frame at the cursor, by pcsp. */
-static bool frame_size(const struct walker *w, const struct cursor *c, uint64_t inside,
-		       struct go_function *function, uint32_t *size)
-{
-	uint64_t pc = c->pc - w->bias;
-	int32_t delta;
-
-	if (pclntab_find_function(w->table, inside - w->bias, function) ||
-	    pclntab_get_sp_delta(w->table, pc < function->end ? pc : inside - w->bias, &delta) ||
-	    delta < 0)
-		return false;
-	*size = delta;
-	return true;
 }
 
 /*
@@ -211,6 +251,16 @@ static bool has_moved_sp(const struct walker *w, const struct cursor *c,
 	       !walk_in_text(w, c->pc - 1) && walk_in_text(w, c->chain[0] - 1);
 }
 
+/* The chain without the frame that was stepped over. */
+static void drop_link(struct cursor *c)
+{
+	do {
+		c->chain++;
+		c->chain_count--;
+		c->sized -= c->sized > 0;
+	} while (c->chain_count && *c->chain & RECORD_ABOVE);
+}
+
 /* Moves to the caller, past a frame of known size. False: `*end` says how the walk ends. */
 static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint32_t size,
 		      enum walk_end *end)
@@ -238,9 +288,7 @@ static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint3
 		c->fp = 0;
 	} else if (keeps_record) {
 		c->fp = caller_fp;
-		c->chain++;
-		c->chain_count--;
-		c->sized -= c->sized > 0;
+		drop_link(c);
 	}
 	w->stats->repaired++;
 	c->sp = rule.caller_sp;
@@ -261,7 +309,7 @@ static bool step(struct walker *w, struct cursor *c, enum walk_end *end)
 	w->by_size = true;
 	if (ends_walk(w, inside, end))
 		return false;
-	if (!frame_size(w, c, inside, &function, &size)) {
+	if (!frame_size(w, c->pc, inside, &function, &size)) {
 		*end = follow_chain(w, c);
 		return false;
 	}

@@ -31,14 +31,14 @@ size_t parked_top_bytes(const struct goroutine_state *g)
 		       : sizeof(((struct parked_top *)0)->words);
 }
 
-/* Moves the window so that two words at `address` are in it. */
-static bool reach(struct window *w, uint64_t address)
+/* Moves the window so that so many bytes at `address` are in it. */
+static bool reach(struct window *w, uint64_t address, uint64_t wanted)
 {
 	uint64_t bytes = w->stack_high - address;
 
-	if (address & 7 || address >= w->stack_high || bytes < 16)
+	if (address & 7 || address >= w->stack_high || bytes < wanted)
 		return false;
-	if (address >= w->start && address + 16 <= w->limit)
+	if (address >= w->start && address + wanted <= w->limit)
 		return true;
 	if (w->stack_high - w->start > STACK_BYTES_MAX + bytes)
 		return false;
@@ -88,48 +88,82 @@ static bool has_gaps(const struct gobinary_info *info, uint64_t bias,
 
 /* A walk along frame pointers. */
 struct walk {
+	const struct gobinary_info *info;
+	uint64_t bias;
 	struct window window;
 	uint64_t fp, last; /* 0: at the outermost frame */
 };
 
-/* The next return address; 0: there is no next frame, or it cannot be read. */
-static uint64_t next_return(struct walk *k)
+static uint64_t word_at(struct walk *k, uint64_t address)
 {
-	const uint64_t *frame;
+	return reach(&k->window, address, 8) ? k->window.words[(address - k->window.start) / 8] : 0;
+}
 
-	if (!k->fp || k->fp < k->last || !reach(&k->window, k->fp))
+/*
+ * The next return address and, where the chain may have gaps, what lies above it and may be another
+ * one: their number. 0: there is no next frame, or it cannot be read.
+ */
+static size_t next_words(struct walk *k, __u64 words[1 + RECORD_ABOVE_MAX])
+{
+	uint64_t fp = k->fp, above;
+	size_t count = 1;
+
+	if (!fp || fp < k->last || !reach(&k->window, fp, 16))
 		return 0;
-	frame = &k->window.words[(k->fp - k->window.start) / 8];
-	k->last = k->fp + 16;
-	k->fp = frame[0];
-	return frame[1];
+	k->fp = word_at(k, fp);
+	words[0] = word_at(k, fp + 8);
+	k->last = fp + 16;
+	if (!words[0])
+		return 0;
+	if (k->info->frameless_callers)
+		for (; count <= RECORD_ABOVE_MAX; count++) {
+			above = word_at(k, fp + 8 + 8 * count);
+			if (!in_text(k->info, k->bias, above))
+				break;
+			words[count] = above | RECORD_ABOVE;
+		}
+	return count;
 }
 
 /* What goes beyond a record: the outermost frames of it, in a ring. */
 static void walk_root(struct walk *k, struct sample_record *record, __u64 *ring)
 {
-	uint64_t pc;
-	size_t count = 0;
+	__u64 words[1 + RECORD_ABOVE_MAX];
+	size_t count = 0, more;
 
-	for (; (pc = next_return(k)); count++)
-		ring[count % RECORD_ROOT_MAX] = pc;
+	while ((more = next_words(k, words)))
+		for (size_t i = 0; i < more; i++)
+			ring[count++ % RECORD_ROOT_MAX] = words[i];
 	record->root_count = (uint16_t)(count < RECORD_ROOT_MAX ? count : RECORD_ROOT_MAX);
 	record->root_first = (uint16_t)(count < RECORD_ROOT_MAX ? 0 : count % RECORD_ROOT_MAX);
+}
+
+/* The words of the chain, as far as a record takes them; their number. */
+static size_t walk_chain(struct walk *k, __u64 *chain)
+{
+	__u64 words[1 + RECORD_ABOVE_MAX];
+	size_t count = 0, more;
+
+	while (count < RECORD_CHAIN_MAX && (more = next_words(k, words)))
+		for (size_t i = 0; i < more && count < RECORD_CHAIN_MAX; i++)
+			chain[count++] = words[i];
+	return count;
 }
 
 void parked_stack_fill(const struct process *p, const struct gobinary_info *info, uint64_t bias,
 		       const struct goroutine_state *g, const struct parked_top *top,
 		       struct sample_record *record)
 {
-	struct walk k = {.window = {.process = p,
+	struct walk k = {.info = info,
+			 .bias = bias,
+			 .window = {.process = p,
 				    .start = g->sp,
 				    .limit = g->sp + 8 * top->count,
 				    .stack_high = g->stack_high,
 				    .words = top->words},
 			 .fp = g->fp ? g->fp : find_frame(info, bias, g, top),
 			 .last = g->sp};
-	size_t count = 0, stack = top->count;
-	uint64_t pc;
+	size_t count, stack = top->count;
 
 	record->flags |= SAMPLE_WAITING;
 	if (g->in_syscall)
@@ -137,8 +171,7 @@ void parked_stack_fill(const struct process *p, const struct gobinary_info *info
 	record->curg_pc = g->pc;
 	record->curg_sp = g->sp;
 	record->curg_fp = k.fp;
-	while (count < RECORD_CHAIN_MAX && (pc = next_return(&k)))
-		record->words[count++] = pc;
+	count = walk_chain(&k, record->words);
 	record->curg_count = (uint16_t)count;
 	if (!k.fp && !has_gaps(info, bias, g, record->words, count))
 		stack = 0;

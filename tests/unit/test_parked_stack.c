@@ -201,6 +201,35 @@ static void test_depths(void **state)
 				 0x401000 + FRAMES - s->root_count + i);
 }
 
+/* Before Go 1.21 a word above a return address may be one, too. */
+static void test_words_above(void **state)
+{
+	struct fixture *f = *state;
+	const struct sample_record *s = &f->record.sample;
+	uint64_t *last = &f->stack[16 * 9];
+
+	f->info.frameless_callers = true;
+	f->stack[16 * 2 + 2] = 0x402000; /* followed by what is none */
+	f->stack[16 * 4 + 2] = f->info.text_end;
+	f->stack[16 * 5 + 3] = 0x402001;
+	for (size_t i = 2; i < 5; i++)
+		f->stack[16 * 7 + i] = 0x403000 + i;
+	*last = 0;
+	f->g.stack_high = address(last + 2); /* nothing lies above the outermost one */
+	read_top(f->self, &f->g, &f->top);
+	memset(&f->record, 0, sizeof(f->record));
+	parked_stack_fill(f->self, &f->info, 0, &f->g, &f->top, &f->record.sample);
+	assert_int_equal(s->curg_count, 10 + 1 + RECORD_ABOVE_MAX);
+	assert_int_equal(s->words[2], 0x401002);
+	assert_int_equal(s->words[3], 0x402000 | RECORD_ABOVE);
+	assert_int_equal(s->words[4], 0x401003);
+	assert_int_equal(s->words[8], 0x401007);
+	assert_int_equal(s->words[9], 0x403002 | RECORD_ABOVE);
+	assert_int_equal(s->words[10], 0x403003 | RECORD_ABOVE);
+	assert_int_equal(s->words[11], 0x401008);
+	assert_false(is_cut(f));
+}
+
 /* The top of the stack is kept where frame pointers may not tell all. */
 static void test_gaps(void **state)
 {
@@ -274,6 +303,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_real_program),
 		cmocka_unit_test_setup_teardown(test_depths, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_words_above, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_gaps, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_broken_chains, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_large_frames, set_up, tear_down),
