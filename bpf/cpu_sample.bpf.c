@@ -59,7 +59,7 @@ static __always_inline void read_vdso_caller(const struct target_process *target
 {
 	__u64 sp = target->m_vdso_sp ? user_word(m + target->m_vdso_sp) : 0;
 
-	if (!sp || record->pc - target->text_start < target->text_end - target->text_start)
+	if (!sp || in_text(target, record->pc))
 		return;
 	record->curg_sp = sp;
 	record->curg_pc = user_word(m + target->m_vdso_sp + 8);

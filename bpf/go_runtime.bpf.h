@@ -6,6 +6,12 @@
 #include "maps.bpf.h"
 #include "registers.bpf.h"
 
+/* Whether it may be a return address of Go code. */
+static __always_inline bool in_text(const struct target_process *target, __u64 address)
+{
+	return address - target->text_start < target->text_end - target->text_start;
+}
+
 /* One pointer-sized word of user memory; false, and 0, when unreadable. */
 static __always_inline bool read_word(__u64 address, __u64 *word)
 {

@@ -129,10 +129,7 @@ static __always_inline __u64 follow_contexts(const struct target_process *target
 static __always_inline __u64 deferred_code(const struct target_process *target, __u64 code,
 					   __u64 itab)
 {
-	return itab && itab == target->itabs.span &&
-			       code - target->text_start < target->text_end - target->text_start
-		       ? code
-		       : 0;
+	return itab && itab == target->itabs.span && in_text(target, code) ? code : 0;
 }
 
 /*

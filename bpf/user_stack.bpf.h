@@ -79,8 +79,7 @@ __noinline int append_above(__u32 at, __u32 ring, __u64 fp)
 	if (!s || !target || bpf_probe_read_user(above, sizeof(above), (void *)(fp + 16)))
 		return 0;
 	for (int i = 0; i < RECORD_ABOVE_MAX; i++)
-		if (above[i] < target->text_start || above[i] >= target->text_end ||
-		    !append(s, at, ring, above[i] | RECORD_ABOVE))
+		if (!in_text(target, above[i]) || !append(s, at, ring, above[i] | RECORD_ABOVE))
 			break;
 	return 0;
 }
@@ -190,8 +189,7 @@ __noinline __u64 find_frame(__u64 sp, __u64 limit)
 
 		if (i + 1 >= bytes / 8)
 			break;
-		if (fp > sp + 8 * i && fp < limit && !(fp & 7) && pc >= target->text_start &&
-		    pc < target->text_end)
+		if (fp > sp + 8 * i && fp < limit && !(fp & 7) && in_text(target, pc))
 			return sp + 8 * i;
 	}
 	return 0;
@@ -208,7 +206,7 @@ static __always_inline bool chain_is_whole(const struct scratch *s, __u32 at, __
 		return false;
 	second = s->words[at];
 	last = s->words[end];
-	if (second < target->text_start || second >= target->text_end)
+	if (!in_text(target, second))
 		return false;
 	for (int i = 0; i < TARGET_TOP_FRAMES; i++)
 		if (in_range(&target->top_frames[i], last))
@@ -264,8 +262,7 @@ static __always_inline __u64 signal_frame_of_leaf(const struct sample_record *re
 		return signal_frame_of_entry(record, &target->signal_entries[0]);
 	if (in_range(&target->signal_entries[1], record->pc))
 		return record->sp;
-	if (in_range(&target->signal_return, record->pc) || record->pc < target->text_start ||
-	    record->pc >= target->text_end)
+	if (in_range(&target->signal_return, record->pc) || !in_text(target, record->pc))
 		return record->sp - 8;
 	return 0;
 }
@@ -284,7 +281,7 @@ static __always_inline void take_interrupted(struct sample_record *record,
 	if (!signal_frame)
 		signal_frame = signal_frame_of_leaf(record, target);
 	if (!signal_frame || !signal_frame_registers(signal_frame, &interrupted) ||
-	    interrupted.pc < target->text_start || interrupted.pc >= target->text_end)
+	    !in_text(target, interrupted.pc))
 		return;
 	record->flags = (record->flags | SAMPLE_SIGNAL) & ~SAMPLE_CURG_SYSCALL;
 	record->curg_pc = interrupted.pc;
