@@ -133,6 +133,12 @@ func (im *image) find(pc uint64) string {
 	return strings.TrimSuffix(strings.TrimSuffix(im.functions[i].name, ".abi0"), ".abiinternal")
 }
 
+// beginsAt says whether a function's first instruction is at pc.
+func (im *image) beginsAt(pc uint64) bool {
+	i := sort.Search(len(im.functions), func(i int) bool { return im.functions[i].start >= pc })
+	return i < len(im.functions) && im.functions[i].start == pc
+}
+
 // cfa is the address behind the return address of the frame that executes pc.
 func (im *image) cfa(pc, sp, bp uint64) (uint64, bool) {
 	fde, err := im.frames.FDEForPC(pc)

@@ -50,7 +50,7 @@ func (im *image) walk(c *capture) stack {
 		}
 	} else if name == "runtime.systemstack" && !w.onGoroutine() {
 		// It has just switched, or is about to switch back.
-		w.goTo(c.CurgWords[im.offsets.schedPC], c.CurgWords[im.offsets.schedSP], false)
+		w.goTo(c.CurgWords[im.offsets.schedPC], c.CurgWords[im.offsets.schedSP])
 		s.pcs = append(s.pcs, c.IP+1)
 	} else if switchers[name] {
 		s.why = "leaf in " + name
@@ -88,12 +88,12 @@ func (w *walker) onGoroutine() bool {
 	return w.c.Curg != 0 && w.sp >= w.c.CurgWords[0] && w.sp <= w.c.CurgWords[1]
 }
 
-// goTo continues where the goroutine was left.
-func (w *walker) goTo(pc, sp uint64, exact bool) bool {
+// goTo continues where the goroutine was left: behind a call, or where a function begins.
+func (w *walker) goTo(pc, sp uint64) bool {
 	if w.crossed || w.c.Curg == 0 || pc == 0 {
 		return false
 	}
-	w.pc, w.sp, w.exact, w.crossed = pc, sp, exact, true
+	w.pc, w.sp, w.exact, w.crossed = pc, sp, w.im.beginsAt(pc), true
 	return true
 }
 
@@ -107,7 +107,7 @@ func (w *walker) leaveForeign() bool {
 	if segments, ok := w.c.word(w.sp + 184); ok && segments&0xffff == codeSegment {
 		return w.leaveSignal(w.sp) // libc's return from a handler
 	}
-	return w.goTo(w.c.CurgWords[at.syscallPC], w.c.CurgWords[at.syscallSP], false)
+	return w.goTo(w.c.CurgWords[at.syscallPC], w.c.CurgWords[at.syscallSP])
 }
 
 // leaveSignal goes to what a signal interrupted: RBP, RSP and RIP of the ucontext.
@@ -124,12 +124,12 @@ func (w *walker) step(name string, at uint64) bool {
 	switch name {
 	case "runtime.systemstack":
 		if !w.exact || !w.onGoroutine() {
-			return w.goTo(w.c.CurgWords[o.schedPC], w.c.CurgWords[o.schedSP], false)
+			return w.goTo(w.c.CurgWords[o.schedPC], w.c.CurgWords[o.schedSP])
 		}
 	case "runtime.morestack":
-		return w.goTo(w.c.CurgWords[o.schedPC], w.c.CurgWords[o.schedSP], false)
+		return w.goTo(w.c.CurgWords[o.schedPC], w.c.CurgWords[o.schedSP])
 	case "runtime.asmcgocall":
-		return w.goTo(w.c.CurgWords[o.syscallPC], w.c.CurgWords[o.syscallSP], false)
+		return w.goTo(w.c.CurgWords[o.syscallPC], w.c.CurgWords[o.syscallSP])
 	case "runtime.sigreturn__sigaction":
 		return w.leaveSignal(w.sp)
 	}
