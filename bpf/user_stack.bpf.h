@@ -218,20 +218,21 @@ static __always_inline bool chain_is_whole(const struct scratch *s, __u32 at, __
 static __always_inline __u32 copy_stack(struct scratch *s, __u32 at, __u64 sp, __u64 limit,
 					bool deep)
 {
-	__u64 bytes = (deep ? RECORD_STACK_DEEP : RECORD_STACK_SHORT) * 8;
+	__u64 bytes = (deep ? RECORD_STACK_DEEP : RECORD_STACK_SHORT) * 8, place = at;
 
-	if (sp & 7 || at > RECORD_STACKS_MAX - RECORD_STACK_DEEP)
+	barrier_var(place); /* so that what is checked is what is used */
+	if (sp & 7 || place > RECORD_STACKS_MAX - RECORD_STACK_DEEP)
 		return 0;
 	if (limit > sp && limit - sp < bytes)
 		bytes = limit - sp;
 	bytes &= ~7ull;
 	if (bytes > RECORD_STACK_DEEP * 8 || !bytes)
 		return 0;
-	if (!bpf_probe_read_user(&s->words[at], bytes, (void *)sp))
+	if (!bpf_probe_read_user(&s->words[place], bytes, (void *)sp))
 		return bytes / 8;
-	if (!bpf_probe_read_user(&s->words[at], RECORD_STACK_SHORT * 8, (void *)sp))
+	if (!bpf_probe_read_user(&s->words[place], RECORD_STACK_SHORT * 8, (void *)sp))
 		return RECORD_STACK_SHORT;
-	if (!bpf_probe_read_user(&s->words[at], 8 * 8, (void *)sp))
+	if (!bpf_probe_read_user(&s->words[place], 8 * 8, (void *)sp))
 		return 8;
 	count_lost(LOSS_STACK_UNREADABLE);
 	return 0;
