@@ -53,13 +53,16 @@ struct sampled_goroutine {
 	bool settled;	  /* whom it works for, or that it works for nobody */
 };
 
-/* In the vdso, which keeps no frame pointers: where its caller was, as that has noted. */
+/*
+ * In the vdso, which keeps no frame pointers, or in who calls it on another stack: where that was
+ * called, as it has noted.
+ */
 static __always_inline void read_vdso_caller(const struct target_process *target, __u64 m,
 					     struct sample_record *record)
 {
 	__u64 sp = target->m_vdso_sp ? user_word(m + target->m_vdso_sp) : 0;
 
-	if (!sp || in_text(target, record->pc))
+	if (!sp)
 		return;
 	record->curg_sp = sp;
 	record->curg_pc = user_word(m + target->m_vdso_sp + 8);

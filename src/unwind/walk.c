@@ -240,17 +240,6 @@ static bool skip_injected(struct walker *w, struct cursor *c, enum walk_end *end
 	return true;
 }
 
-/*
- * A function that moves SP by itself, as who calls the vdso does: where it has, its size tells
- * nothing, but it keeps a frame record.
- */
-static bool has_moved_sp(const struct walker *w, const struct cursor *c,
-			 const struct go_function *function)
-{
-	return function->flags & GO_SP_WRITE && c->depth == 0 && c->chain_count &&
-	       !walk_in_text(w, c->pc - 1) && walk_in_text(w, c->chain[0] - 1);
-}
-
 /* The chain without the frame that was stepped over. */
 static void drop_link(struct cursor *c)
 {
@@ -313,16 +302,16 @@ static bool step(struct walker *w, struct cursor *c, enum walk_end *end)
 		*end = follow_chain(w, c);
 		return false;
 	}
+	if (function.flags & GO_SP_WRITE && c->exact && c->depth == 0 && w->has_saved &&
+	    w->calls_vdso) {
+		*end = WALK_SWITCH; /* it has noted its caller, and may have moved SP */
+		return false;
+	}
 	if (function.flags & GO_SP_WRITE && !c->exact && !is_callback(w, inside)) {
 		*end = without_end(w, WALK_LOST);
 		return false;
 	}
-	if (!step_over(w, c, inside, size, end))
-		return false;
-	if (!has_moved_sp(w, c, &function))
-		return true;
-	*end = follow_chain(w, c);
-	return false;
+	return step_over(w, c, inside, size, end);
 }
 
 /* What is walked from here on may be the goroutine's own stack: the last one walked is. */
