@@ -281,7 +281,7 @@ static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint3
 	}
 	w->stats->repaired++;
 	c->sp = rule.caller_sp;
-	c->exact = injected;
+	c->exact = injected || (callback && pclntab_begins_at(w->table, c->pc - w->bias));
 	return !injected || skip_injected(w, c, end);
 }
 

@@ -98,11 +98,15 @@ func resolve(program string, stacks [][]uint64) ([][]string, error) {
 	return all, lines.Err()
 }
 
+type inputs struct{ program, modes, captures, samples, sums string }
+
 func main() {
-	program := flag.String("program", "", "the torture program")
-	modes := flag.String("modes", "", "what it printed")
-	captures := flag.String("captures", "", "what the recorder wrote")
-	samples := flag.String("samples", "", "what spanprof wrote (.jsonl)")
+	var in inputs
+	flag.StringVar(&in.program, "program", "", "the torture program")
+	flag.StringVar(&in.modes, "modes", "", "what it printed")
+	flag.StringVar(&in.captures, "captures", "", "what the recorder wrote")
+	flag.StringVar(&in.samples, "samples", "", "what spanprof wrote (.jsonl)")
+	flag.StringVar(&in.sums, "sums", "", "add the counts to those of this file; without a program: judge them")
 	limits := limits{}
 	flag.Float64Var(&limits.mode, "mode", 99.5, "% of each mode that are right, at least")
 	flag.Float64Var(&limits.all, "all", 99.9, "% of all")
@@ -111,35 +115,43 @@ func main() {
 	keep := flag.Int("keep", 0, "only name so many samples of each mode that are right")
 	curg := flag.Bool("curg", false, "tell where curg is in runtime.m")
 	flag.Parse()
-	if *curg {
-		im, err := openImage(*program)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "exact:", err)
-			os.Exit(1)
-		}
-		fmt.Println(8 * im.offsets.curg)
-		return
+	var err error
+	switch {
+	case *curg:
+		err = printCurg(in.program)
+	case in.program == "":
+		err = judgeSums(in.sums, limits)
+	default:
+		err = run(in, limits, *shown, *keep)
 	}
-	if err := run(*program, *modes, *captures, *samples, limits, *shown, *keep); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "exact:", err)
 		os.Exit(1)
 	}
 }
 
-func run(program, modes, captures, samples string, limits limits, shown, keep int) error {
+func printCurg(program string) error {
 	im, err := openImage(program)
+	if err == nil {
+		fmt.Println(8 * im.offsets.curg)
+	}
+	return err
+}
+
+func run(in inputs, limits limits, shown, keep int) error {
+	im, err := openImage(in.program)
 	if err != nil {
 		return err
 	}
-	periods, err := lines.ReadFile(modes, readModes)
+	periods, err := lines.ReadFile(in.modes, readModes)
 	if err != nil {
 		return err
 	}
 	j := &judge{im: im, periods: periods, tallies: map[string]*tally{}}
-	if j.samples, err = lines.ReadFile(samples, readSamples); err != nil {
+	if j.samples, err = lines.ReadFile(in.samples, readSamples); err != nil {
 		return err
 	}
-	file, err := os.Open(captures)
+	file, err := os.Open(in.captures)
 	if err != nil {
 		return err
 	}
@@ -147,12 +159,18 @@ func run(program, modes, captures, samples string, limits limits, shown, keep in
 	if err := eachCapture(file, func(c *capture) { j.add(c) }); err != nil {
 		return err
 	}
-	if err := j.compare(program); err != nil {
+	if err := j.compare(in.program); err != nil {
 		return err
 	}
 	if keep > 0 {
 		j.printRight(keep)
 		return nil
 	}
-	return j.report(limits, shown)
+	all := j.report(shown)
+	if in.sums != "" {
+		if err := addSums(in.sums, all); err != nil {
+			return err
+		}
+	}
+	return all.judge(limits)
 }

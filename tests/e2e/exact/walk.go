@@ -48,7 +48,7 @@ func (im *image) walk(c *capture) stack {
 			s.why = "leaf in no Go function"
 			return s
 		}
-	} else if name == "runtime.systemstack" && !w.onGoroutine() {
+	} else if name == "runtime.systemstack" && !w.onGoroutine() && w.isSwitched() {
 		// It has just switched, or is about to switch back.
 		w.goTo(c.CurgWords[im.offsets.schedPC], c.CurgWords[im.offsets.schedSP])
 		s.pcs = append(s.pcs, c.IP+1)
@@ -86,6 +86,11 @@ func (im *image) walk(c *capture) stack {
 // onGoroutine says whether SP is on the goroutine's own stack.
 func (w *walker) onGoroutine() bool {
 	return w.c.Curg != 0 && w.sp >= w.c.CurgWords[0] && w.sp <= w.c.CurgWords[1]
+}
+
+// isSwitched says whether the goroutine stands in systemstack; else that was called on g0 already.
+func (w *walker) isSwitched() bool {
+	return w.c.Curg != 0 && w.im.find(w.c.CurgWords[w.im.offsets.schedPC]) == "runtime.systemstack_switch"
 }
 
 // goTo continues where the goroutine was left: behind a call, or where a function begins.
@@ -130,7 +135,7 @@ func (w *walker) step(name string, at uint64) bool {
 		return w.goTo(w.c.CurgWords[o.schedPC], w.c.CurgWords[o.schedSP])
 	case "runtime.asmcgocall":
 		return w.goTo(w.c.CurgWords[o.syscallPC], w.c.CurgWords[o.syscallSP])
-	case "runtime.sigreturn__sigaction":
+	case "runtime.sigreturn__sigaction", "runtime.sigreturn":
 		return w.leaveSignal(w.sp)
 	}
 	// It has noted its caller, and moved SP.
@@ -146,7 +151,8 @@ func (w *walker) step(name string, at uint64) bool {
 	// These were not called: they were put above the instruction that goes on afterwards.
 	// A signal's handler returns to the first instruction of what leads back.
 	w.exact = name == "runtime.asyncPreempt" || name == "runtime.sigpanic" ||
-		name == "runtime.sigtramp" || name == "runtime.cgoSigtramp"
+		name == "runtime.sigtramp" || name == "runtime.cgoSigtramp" ||
+		name == "runtime.cgocallback" && w.im.beginsAt(pc)
 	w.pc, w.sp = pc, cfa
 	if entries[name] && w.im.find(pc) == "" {
 		return w.leaveSignal(w.sp)
