@@ -57,16 +57,46 @@ struct sampled_goroutine {
  * In the vdso, which keeps no frame pointers, or in who calls it on another stack: where that was
  * called, as it has noted.
  */
-static __always_inline void read_vdso_caller(const struct target_process *target, __u64 m,
+static __always_inline bool read_vdso_caller(const struct target_process *target, __u64 m,
 					     struct sample_record *record)
 {
 	__u64 sp = target->m_vdso_sp ? user_word(m + target->m_vdso_sp) : 0;
 
 	if (!sp)
-		return;
+		return false;
 	record->curg_sp = sp;
 	record->curg_pc = user_word(m + target->m_vdso_sp + 8);
 	record->curg_fp = VDSO_FP_SLOT(sp) ? user_word(VDSO_FP_SLOT(sp)) : 0;
+	return true;
+}
+
+/* Where the goroutine last left its stack. */
+static __always_inline void read_saved(const struct target_process *target, __u64 g,
+				       struct sample_record *record)
+{
+	record->curg_sp = user_word(g + target->g_sched_sp);
+	record->curg_pc = user_word(g + target->g_sched_pc);
+	record->curg_fp = user_word(g + target->g_sched_bp);
+	record->curg_lr = saved_link(target, g);
+}
+
+/* Where it is in a system call, or a call of C. */
+static __always_inline bool read_syscall(const struct target_process *target, __u64 g,
+					 struct sample_record *record)
+{
+	record->curg_sp = user_word(g + target->g_syscall_sp);
+	if (!record->curg_sp)
+		return false;
+	record->flags |= SAMPLE_CURG_SYSCALL;
+	record->curg_pc = user_word(g + target->g_syscall_pc);
+	if (target->g_syscall_bp) {
+		record->curg_fp = user_word(g + target->g_syscall_bp);
+		return true;
+	}
+	record->curg_fp = user_word(g + target->g_sched_bp);
+	if (record->curg_fp < record->curg_sp) /* asmcgocall's own frame record */
+		record->curg_fp = user_word(record->curg_fp);
+	return true;
 }
 
 /*
@@ -78,7 +108,7 @@ static __always_inline void read_goroutine(const struct target_process *target,
 					   struct sample_record *record,
 					   struct sampled_goroutine *found)
 {
-	__u64 g = current_g(target, regs), m, curg;
+	__u64 g = current_g(target, regs), m, curg, stack[2] = {}; /* low, high */
 
 	if (!g)
 		return; /* a thread that C made, or one not yet started */
@@ -91,30 +121,20 @@ static __always_inline void read_goroutine(const struct target_process *target,
 		record->goid = user_word(curg + target->g_goid);
 		if (target->flags & TARGET_SPANS && record->goid)
 			found->settled = look_up_span(target, curg, record);
-		found->limit = found->curg_limit = user_word(curg + target->g_stack_hi);
+		bpf_probe_read_user(stack, sizeof(stack), (void *)(curg + target->g_stack_hi - 8));
+		found->limit = found->curg_limit = stack[1];
 	}
 	if (curg == g) {
-		read_vdso_caller(target, m, record);
+		/* systemstack, on its way back, changes g before it changes SP. */
+		if (!read_vdso_caller(target, m, record) && stack[1] &&
+		    regs->sp - stack[0] > stack[1] - stack[0])
+			read_saved(target, g, record);
 		return;
 	}
 	found->limit = user_word(g + target->g_stack_hi);
 	record->flags |= SAMPLE_SYSTEM_STACK;
-	if (!curg)
-		return;
-	record->curg_fp = user_word(curg + target->g_sched_bp);
-	record->curg_sp = user_word(curg + target->g_syscall_sp);
-	if (record->curg_sp) {
-		record->flags |= SAMPLE_CURG_SYSCALL;
-		record->curg_pc = user_word(curg + target->g_syscall_pc);
-		if (target->g_syscall_bp)
-			record->curg_fp = user_word(curg + target->g_syscall_bp);
-		else if (record->curg_fp < record->curg_sp) /* asmcgocall's own frame record */
-			record->curg_fp = user_word(record->curg_fp);
-	} else {
-		record->curg_sp = user_word(curg + target->g_sched_sp);
-		record->curg_pc = user_word(curg + target->g_sched_pc);
-		record->curg_lr = saved_link(target, curg);
-	}
+	if (curg && !read_syscall(target, curg, record))
+		read_saved(target, curg, record);
 }
 
 /* Leaves room for announcements: a sample fewer is better than a process taken for another. */

@@ -144,7 +144,7 @@ void unwind_sample(const struct sample_record *sample, struct gobinary *binary, 
 		.stats = stats,
 		.has_saved = sample->curg_pc && sample->curg_sp && !(sample->flags & SAMPLE_SIGNAL),
 		.leaf_at_home = is_leaf_at_home(sample),
-		.calls_vdso = !(sample->flags & (SAMPLE_SYSTEM_STACK | SAMPLE_WAITING)),
+		.leaf_has_moved = !(sample->flags & (SAMPLE_SYSTEM_STACK | SAMPLE_WAITING)),
 	};
 	struct layout layout;
 	enum walk_end end = WALK_LOST;

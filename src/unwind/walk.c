@@ -285,10 +285,21 @@ static bool step_over(struct walker *w, struct cursor *c, uint64_t inside, uint3
 	return !injected || skip_injected(w, c, end);
 }
 
+/*
+ * Past a leaf that moves SP by itself, as who calls the vdso does: where it has, its size has led
+ * to nothing, but it keeps a frame record.
+ */
+static bool has_moved_sp(const struct walker *w, const struct cursor *c)
+{
+	return c->depth == 0 && c->chain_count && !walk_in_text(w, c->pc - 1) &&
+	       walk_in_text(w, c->chain[0] - 1);
+}
+
 static bool step(struct walker *w, struct cursor *c, enum walk_end *end)
 {
 	uint64_t inside = c->exact ? c->pc : c->pc - 1;
 	struct go_function function;
+	bool writes_sp;
 	uint32_t size;
 
 	if (!(c->depth == 0 && c->hide_first) && !walk_emit(w, c->pc, c->exact)) {
@@ -302,16 +313,21 @@ static bool step(struct walker *w, struct cursor *c, enum walk_end *end)
 		*end = follow_chain(w, c);
 		return false;
 	}
-	if (function.flags & GO_SP_WRITE && c->exact && c->depth == 0 && w->has_saved &&
-	    w->calls_vdso) {
-		*end = WALK_SWITCH; /* it has noted its caller, and may have moved SP */
+	writes_sp = function.flags & GO_SP_WRITE;
+	if (writes_sp && c->exact && c->depth == 0 && w->has_saved && w->leaf_has_moved) {
+		*end = WALK_SWITCH;
 		return false;
 	}
-	if (function.flags & GO_SP_WRITE && !c->exact && !is_callback(w, inside)) {
+	if (writes_sp && !c->exact && !is_callback(w, inside)) {
 		*end = without_end(w, WALK_LOST);
 		return false;
 	}
-	return step_over(w, c, inside, size, end);
+	if (!step_over(w, c, inside, size, end))
+		return false;
+	if (!writes_sp || !has_moved_sp(w, c))
+		return true;
+	*end = follow_chain(w, c);
+	return false;
 }
 
 /* What is walked from here on may be the goroutine's own stack: the last one walked is. */

@@ -50,7 +50,7 @@ struct walker {
 	size_t switch_at;     /* frames up to the last stack switch, that one included; 0: none */
 	bool has_saved;	      /* the goroutine's own registers are known, too */
 	bool leaf_at_home;    /* the thread runs on the goroutine's own stack */
-	bool calls_vdso;      /* saved registers are those of who called what calls the vdso */
+	bool leaf_has_moved;  /* it changes SP: the saved registers are those of its caller */
 	bool switch_is_pause; /* the switch saved a helper's pc: hide_first */
 };
 

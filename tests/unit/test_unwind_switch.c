@@ -49,6 +49,27 @@ static void test_systemstack(void **state)
 	assert_true(f->out.truncated);
 }
 
+/* On its way back it is the goroutine's already, and SP is still the other stack's. */
+static void test_systemstack_back(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t change =
+		scene_body_in(&f->scene, f->info->systemstack.start, f->info->systemstack.end);
+	const uint64_t paused = scene_pc_at(&f->scene, "runtime.systemstack_switch", 8) + 3;
+
+	scene_begin(&f->thread, G0);
+	scene_push(&f->scene, &f->thread, change, false);
+	scene_end(&f->thread, scene_body(&f->scene, "runtime.newstack"));
+	scene_begin(&f->stack, STACK);
+	PUSH(f, paused, true);
+	push_root(f, &f->stack);
+	scene_sample_two(&f->record, &f->thread, &f->stack, 0);
+	f->record.sample.goid = 1;
+	unwind(f);
+	assert_frames(&f->out, 1, change, f->outer, f->main, f->runtime_main, (uint64_t)0);
+	assert_false(f->out.truncated);
+}
+
 /* Stack growth: the goroutine stands at a function's entry, which is shown. */
 static void test_morestack(void **state)
 {
@@ -194,15 +215,21 @@ static void test_moved_sp(void **state)
 	assert_frames(&f->out, 1, asks, f->middle, f->outer, f->main, f->runtime_main, (uint64_t)0);
 	assert_false(f->out.truncated);
 
-	/* Before, its caller is on the stack. */
-	scene_begin(&f->stack, STACK);
-	PUSH(f, asks, true);
-	PUSH(f, f->middle, true);
-	push_root(f, &f->stack);
-	scene_sample(&f->record, &f->stack, 64, 16);
-	unwind(f);
-	assert_frames(&f->out, 1, asks, f->middle, f->outer, f->main, f->runtime_main, (uint64_t)0);
-	assert_false(f->out.truncated);
+	/* Before, its caller is on the stack; on g0, where no note is for us, in its frame record.
+	 */
+	for (int moved = 0; moved < 2; moved++) {
+		scene_begin(&f->stack, STACK);
+		PUSH(f, asks, true);
+		PUSH(f, f->middle, true);
+		push_root(f, &f->stack);
+		f->stack.sp -= moved ? 24 : 0;
+		scene_sample(&f->record, &f->stack, 64, 16);
+		f->record.sample.flags = SAMPLE_SYSTEM_STACK;
+		unwind(f);
+		assert_frames(&f->out, 1, asks, f->middle, f->outer, f->main, f->runtime_main,
+			      (uint64_t)0);
+		assert_false(f->out.truncated);
+	}
 }
 
 /* A panic's work on g0, and frame pointers that lead to what a signal has interrupted. */
@@ -322,6 +349,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_systemstack),
+		cmocka_unit_test(test_systemstack_back),
 		cmocka_unit_test(test_morestack),
 		cmocka_unit_test(test_newborn),
 		cmocka_unit_test(test_vdso),

@@ -16,7 +16,7 @@ type captureHead struct {
 	IP, SP, BP       uint64
 	G, Curg          uint64
 	CurgWords        [24]uint64
-	MWords           [144]uint64
+	VdsoSP, VdsoPC   uint64
 	CurgStackAddress uint64
 	StackBytes       uint32
 	CurgStackBytes   uint32

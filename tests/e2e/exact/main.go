@@ -3,13 +3,13 @@
 // exact: holds the stacks that spanprof wrote against exact ones, of the same samples.
 //
 //	exact -program FILE -modes FILE -captures FILE -samples FILE
-//	exact -program FILE -curg
+//	exact -program FILE -offsets
 //	exact -keep N …
 //
 // The program is tests/targets/torture; modes is what it printed, captures what the recorder wrote,
 // samples spanprof's -o .jsonl. It prints a line of figures for each mode, and what is wrong by
-// kind; it exits 1 when they are worse than its flags allow. -curg: only the offset of curg in
-// runtime.m, which the recorder wants. -keep: only "TIME_NS TID" of so many samples of each mode that
+// kind; it exits 1 when they are worse than its flags allow. -offsets: only
+// those of curg and vdsoSP in runtime.m, which the recorder wants. -keep: only "TIME_NS TID" of so many samples of each mode that
 // are right, of as many functions as there are.
 package main
 
@@ -113,12 +113,12 @@ func main() {
 	flag.Float64Var(&limits.unknown, "unknown", 0.5, "% without truth, at most")
 	shown := flag.Int("show", 3, "kinds of what is wrong, of each mode")
 	keep := flag.Int("keep", 0, "only name so many samples of each mode that are right")
-	curg := flag.Bool("curg", false, "tell where curg is in runtime.m")
+	offsets := flag.Bool("offsets", false, "tell where curg and vdsoSP are in runtime.m")
 	flag.Parse()
 	var err error
 	switch {
-	case *curg:
-		err = printCurg(in.program)
+	case *offsets:
+		err = printOffsets(in.program)
 	case in.program == "":
 		err = judgeSums(in.sums, limits)
 	default:
@@ -130,10 +130,10 @@ func main() {
 	}
 }
 
-func printCurg(program string) error {
+func printOffsets(program string) error {
 	im, err := openImage(program)
 	if err == nil {
-		fmt.Println(8 * im.offsets.curg)
+		fmt.Println(8*im.offsets.curg, 8*im.offsets.vdsoSP)
 	}
 	return err
 }

@@ -43,7 +43,7 @@ func (im *image) walk(c *capture) stack {
 	w := walker{im: im, c: c, pc: c.IP, sp: c.SP, bp: c.BP, exact: true}
 	var s stack
 	if name := im.find(w.pc); name == "" {
-		s.vdso = c.MWords[im.offsets.vdsoSP] != 0
+		s.vdso = c.VdsoSP != 0
 		if !w.leaveForeign() {
 			s.why = "leaf in no Go function"
 			return s
@@ -105,8 +105,8 @@ func (w *walker) goTo(pc, sp uint64) bool {
 // leaveForeign goes from C, or from the kernel's vdso, to the Go code that called it.
 func (w *walker) leaveForeign() bool {
 	at := &w.im.offsets
-	if sp := w.c.MWords[at.vdsoSP]; sp != 0 {
-		w.pc, w.sp, w.exact = w.c.MWords[at.vdsoSP+1], sp, false
+	if sp := w.c.VdsoSP; sp != 0 {
+		w.pc, w.sp, w.exact = w.c.VdsoPC, sp, false
 		return true
 	}
 	if segments, ok := w.c.word(w.sp + 184); ok && segments&0xffff == codeSegment {
@@ -139,8 +139,8 @@ func (w *walker) step(name string, at uint64) bool {
 		return w.leaveSignal(w.sp)
 	}
 	// It has noted its caller, and moved SP.
-	if sp := w.c.MWords[o.vdsoSP]; vdsoCallers[name] && w.exact && sp == w.bp+16 {
-		w.pc, w.sp, w.exact = w.c.MWords[o.vdsoSP+1], sp, false
+	if sp := w.c.VdsoSP; vdsoCallers[name] && w.exact && sp == w.bp+16 {
+		w.pc, w.sp, w.exact = w.c.VdsoPC, sp, false
 		return true
 	}
 	cfa, ok := w.im.cfa(at, w.sp, w.bp)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * recorder AGENT PID M_CURG HZ FILE: samples the process so often, and at each sample captures its
- * stacks before the sampler of that spanprof sees it. Until SIGTERM or SIGINT. Prints "ready", in
- * the end how many captures were written and lost.
+ * recorder AGENT PID M_CURG M_VDSO_SP HZ FILE: samples the process so often, and at each sample
+ * captures its stacks before the sampler of that spanprof sees it. Until SIGTERM or SIGINT. Prints
+ * "ready", in the end how many captures were written and lost.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -141,13 +141,14 @@ int main(int argc, char **argv)
 	FILE *file;
 	int taken;
 
-	if (argc != 6)
+	if (argc != 7)
 		return 2;
 	bpf = load(argv[1],
 		   &(struct capture_config){.tgid = (__u32)atoi(argv[2]),
-					    .m_curg = (__u32)atoi(argv[3])},
-		   (unsigned)atoi(argv[4]));
-	file = fopen(argv[5], "we");
+					    .m_curg = (__u32)atoi(argv[3]),
+					    .m_vdso_sp = (__u32)atoi(argv[4])},
+		   (unsigned)atoi(argv[5]));
+	file = fopen(argv[6], "we");
 	ring = bpf && file ? ring_buffer__new(bpf_map__fd(bpf->maps.captures), write_capture, file,
 					      NULL)
 			   : NULL;

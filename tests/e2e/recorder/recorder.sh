@@ -20,8 +20,9 @@ build_recorder()
 # ends, into $work/captures. Needs $work/exact.
 record_stacks()
 {
-	"$work/recorder" "$1" "$2" "$("$work/exact" -program "$work/torture" -curg)" 199 \
-		"$work/captures" >"$work/recorded" &
+	offsets=$("$work/exact" -program "$work/torture" -offsets)
+	# shellcheck disable=SC2086
+	"$work/recorder" "$1" "$2" $offsets 199 "$work/captures" >"$work/recorded" &
 	recorder=$!
 	child "$recorder"
 	within 10 grep -qs ready "$work/recorded" || fail 'the recorder does not start'

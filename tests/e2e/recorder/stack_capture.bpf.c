@@ -128,7 +128,7 @@ static __always_inline void capture(struct bpf_perf_event_data *ctx)
 
 	if (!head || id >> 32 != config.tgid)
 		return;
-	__builtin_memset(head, 0, offsetof(struct stack_capture, m_words));
+	__builtin_memset(head, 0, offsetof(struct stack_capture, curg_stack_address));
 	head->curg_stack_bytes = 0;
 	head->time_ns = bpf_ktime_get_ns();
 	head->tid = (__u32)id;
@@ -136,7 +136,8 @@ static __always_inline void capture(struct bpf_perf_event_data *ctx)
 	head->g = user_word(BPF_CORE_READ(task, thread.fsbase) - 8);
 	m = head->g ? user_word(head->g + G_M) : 0;
 	head->curg = m ? user_word(m + config.m_curg) : 0;
-	bpf_probe_read_user(head->m_words, sizeof(head->m_words), (void *)m);
+	head->vdso_sp = m ? user_word(m + config.m_vdso_sp) : 0;
+	head->vdso_pc = m ? user_word(m + config.m_vdso_sp + 8) : 0;
 	low = user_word(head->g + 8 * G_STACK_LO);
 	high = user_word(head->g + 8 * G_STACK_HI);
 	if (!head->g || head->sp < low || head->sp > high)
