@@ -7,41 +7,12 @@
 
 #include "base/bytes.h"
 #include "format/otlp_read.h"
-#include "format/otlp_tables.h"
+#include "format/reading.h"
+#include "format/wire_field.h"
 #include "profile/profile.h"
 
-/* Names looked at, each as often as it is referred to: below 10 in ordinary files. */
-#define TEXT_BYTES_PER_BYTE 128
-#define TEXT_BYTES_FLOOR    (16 << 20)
 /* ExportProfilesServiceRequest.dictionary */
 #define FIELD_DICTIONARY 2
-
-/* Moves past one field of a message; its number, 0 when the bytes are no message. */
-static uint64_t skip_field(struct bytes *b)
-{
-	uint64_t tag = bytes_uvarint(b);
-
-	switch (tag & 7) {
-	case 0:
-		bytes_uvarint(b);
-		break;
-	case 1:
-		bytes_skip(b, 8);
-		break;
-	case 2: {
-		uint64_t size = bytes_uvarint(b);
-
-		bytes_skip(b, size < SIZE_MAX ? (size_t)size : SIZE_MAX);
-		break;
-	}
-	case 5:
-		bytes_skip(b, 4);
-		break;
-	default:
-		return 0;
-	}
-	return b->failed ? 0 : tag >> 3;
-}
 
 /* The number of dictionaries in joined requests; 0 too when the bytes are no message. */
 static size_t count_dictionaries(const uint8_t *data, size_t size)
@@ -50,7 +21,7 @@ static size_t count_dictionaries(const uint8_t *data, size_t size)
 	size_t count = 0;
 
 	while (bytes_left(&b)) {
-		uint64_t number = skip_field(&b);
+		uint64_t number = wire_field_skip(&b);
 
 		if (!number)
 			return 0;
@@ -68,13 +39,13 @@ static int read_joined(struct otlp_reader *r, const uint8_t *data, size_t size)
 	struct bytes b = bytes_over(data, size);
 	size_t dictionaries = count_dictionaries(data, size);
 	const uint8_t *start = data;
-	bool leads = skip_field(&b) == FIELD_DICTIONARY;
+	bool leads = wire_field_skip(&b) == FIELD_DICTIONARY;
 	int err = 0;
 
 	while (!err && dictionaries > 1 && bytes_left(&b)) {
 		const uint8_t *field = b.at;
 
-		if (skip_field(&b) != FIELD_DICTIONARY)
+		if (wire_field_skip(&b) != FIELD_DICTIONARY)
 			continue;
 		err = otlp_read_request(r, start, (size_t)((leads ? field : b.at) - start));
 		start = leads ? field : b.at;
@@ -87,7 +58,6 @@ static int read_joined(struct otlp_reader *r, const uint8_t *data, size_t size)
 /* A Collector's file exporter puts four bytes of length, big endian, before every request. */
 static int read_framed(struct otlp_reader *r, const uint8_t *data, size_t size)
 {
-	const struct otlp_tables here = {.why = r->why, .why_size = r->why_size};
 	struct bytes b = bytes_over(data, size);
 	int err = 0;
 
@@ -96,7 +66,7 @@ static int read_framed(struct otlp_reader *r, const uint8_t *data, size_t size)
 		const uint8_t *request = bytes_take(&b, length);
 
 		if (b.failed)
-			return otlp_tables_fail(&here, "the last request in the file is cut off");
+			return reading_fail(r->reading, "the last request in the file is cut off");
 		err = otlp_read_request(r, request, length);
 	}
 	return err;
@@ -105,24 +75,20 @@ static int read_framed(struct otlp_reader *r, const uint8_t *data, size_t size)
 int format_otlp_read(const void *data, size_t size, struct profile **out, char *why,
 		     size_t why_size)
 {
-	struct otlp_reader r = {
-		.why = why,
-		.why_size = why_size,
-		.text_left = (uint64_t)size * TEXT_BYTES_PER_BYTE + TEXT_BYTES_FLOOR,
-	};
-	const struct otlp_tables here = {.why = why, .why_size = why_size};
+	struct reading reading = reading_of(size, why, why_size);
+	struct otlp_reader r = {.reading = &reading};
 	int err;
 
 	if (size > FORMAT_OTLP_FILE_BYTES_MAX)
-		return otlp_tables_fail(&here, "larger than %zu MiB",
-					FORMAT_OTLP_FILE_BYTES_MAX >> 20);
+		return reading_fail(&reading, "larger than %zu MiB",
+				    FORMAT_OTLP_FILE_BYTES_MAX >> 20);
 	/* No message begins with a byte 0; a frame does, up to 16 MiB. */
 	if (size && !*(const uint8_t *)data)
 		err = read_framed(&r, data, size);
 	else
 		err = read_joined(&r, data, size);
 	if (!err && !r.out)
-		err = otlp_tables_fail(&here, "no profile of CPU samples in it");
+		err = reading_fail(&reading, "no profile of CPU samples in it");
 	if (err == -ENOMEM)
 		snprintf(why, why_size, "too large once unpacked, or out of memory");
 	if (err)

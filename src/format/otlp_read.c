@@ -11,25 +11,13 @@
 #include "format/otlp_dictionary.h"
 #include "format/otlp_read_span.h"
 #include "format/otlp_tables.h"
+#include "format/reading.h"
 #include "profile/profile.h"
 #include "spans/spans.h"
 
-/* A message of two bytes takes some hundred once unpacked; ordinary requests stay below 20. The
- * floor lets a small file be all of such messages. */
-#define ARENA_BYTES_PER_BYTE 64
-#define ARENA_BYTES_FLOOR    ((size_t)1 << 20)
-#define ARENA_BYTES_MAX	     ((size_t)2 << 30)
-#define ATTRIBUTES_MAX	     64
-/* What otlp_tables leaves of a stack at most. */
-#define DEPTH_MAX 1025
+#define ATTRIBUTES_MAX 64
 /* Larger values than this are no counts of samples and no nanoseconds of a profile. */
 #define VALUE_MAX (INT64_C(1) << 53)
-
-static const struct profile_config config_of_file = {
-	.samples_max = (size_t)4 << 20,
-	.strings_bytes_max = (size_t)256 << 20,
-	.spans_max = (size_t)1 << 20,
-};
 
 /* How the handle of a stack is kept in the tables: 0 is one not met yet. */
 #define STACK_LOST UINT32_MAX
@@ -93,9 +81,9 @@ static int read_resource(struct part *part, const Otlp__Resource *m)
 		if (!err && !read_attribute(t, from, numbers[count], to))
 			continue;
 		if (!err)
-			err = otlp_tables_spend(t, to->key);
+			err = reading_spend(t->reading, to->key);
 		if (!err && !to->is_integer)
-			err = otlp_tables_spend(t, to->value);
+			err = reading_spend(t->reading, to->value);
 		if (err)
 			return err;
 		count++;
@@ -111,8 +99,8 @@ static int read_count(const struct part *part, const Otlp__Sample *m, uint64_t *
 	*count = m->n_values ? 0 : m->n_timestamps_unix_nano;
 	for (size_t i = 0; i < m->n_values; i++) {
 		if (m->values[i] < 0 || m->values[i] > VALUE_MAX)
-			return otlp_tables_fail(part->tables, "a sample has the value %lld",
-						(long long)m->values[i]);
+			return reading_fail(part->reader->reading, "a sample has the value %lld",
+					    (long long)m->values[i]);
 		*count += (uint64_t)m->values[i];
 	}
 	return 0;
@@ -140,7 +128,7 @@ static int read_span(const struct part *part, const Otlp__Sample *m, struct samp
 static int read_stack(const struct part *part, uint32_t index, struct sample_input *sample,
 		      uint32_t *stack)
 {
-	const struct location *locations[DEPTH_MAX];
+	const struct location *locations[READING_DEPTH_MAX];
 	const struct otlp_tables *t = part->tables;
 	uint32_t *known = &t->stacks[index][sample->truncated];
 	int err = 0;
@@ -268,8 +256,8 @@ static int read_worth(struct part *part, const Otlp__Profile *m)
 		part->worth_ns = 1;
 	} else if (is_type(t, m->sample_type, OTLP_SAMPLES, OTLP_COUNT)) {
 		if (m->period <= 0 || m->period > VALUE_MAX)
-			return otlp_tables_fail(t, "a profile of samples has the period %lld",
-						(long long)m->period);
+			return reading_fail(t->reading, "a profile of samples has the period %lld",
+					    (long long)m->period);
 		part->worth_ns = (uint64_t)m->period;
 	}
 	return 0;
@@ -288,7 +276,7 @@ static uint64_t period_of(const struct otlp_tables *t, const Otlp__Profile *m, b
 static int open_profile(struct otlp_reader *r, const struct otlp_tables *t,
 			const Otlp__Profile *first)
 {
-	struct profile_config config = config_of_file;
+	struct profile_config config = reading_config;
 	uint64_t period_ns = period_of(t, first, false);
 
 	if (r->out)
@@ -360,36 +348,20 @@ static int read_resources(struct otlp_reader *r, struct otlp_tables *t, const Ot
 	return err;
 }
 
-static void *allocate(void *arena, size_t size)
-{
-	return arena_take(arena, size);
-}
-
-/* protobuf-c frees what it built when it fails; the arena goes at once later. */
-static void keep(void *arena, void *memory)
-{
-}
-
 int otlp_read_request(struct otlp_reader *r, const uint8_t *data, size_t size)
 {
-	size_t cap = size < ARENA_BYTES_MAX / ARENA_BYTES_PER_BYTE ? size * ARENA_BYTES_PER_BYTE
-								   : ARENA_BYTES_MAX;
-	struct otlp_tables tables = {
-		.why = r->why,
-		.why_size = r->why_size,
-		.text_left = &r->text_left,
-	};
+	struct otlp_tables tables = {.reading = r->reading};
 	struct arena arena;
-	ProtobufCAllocator allocator = {allocate, keep, &arena};
+	ProtobufCAllocator allocator = reading_allocator(&arena);
 	Otlp__Request *m;
 	int err;
 
-	arena_open(&arena, cap + ARENA_BYTES_FLOOR);
+	reading_open_arena(&arena, size);
 	m = otlp__request__unpack(&allocator, size, data);
 	if (!m && arena.failed)
 		err = -ENOMEM;
 	else if (!m)
-		err = otlp_tables_fail(&tables, "not an OTLP profiles request");
+		err = reading_fail(r->reading, "not an OTLP profiles request");
 	else
 		err = otlp_tables_open(&tables, &arena, m->dictionary);
 	if (!err)

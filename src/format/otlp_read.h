@@ -7,15 +7,14 @@
 #include <stdint.h>
 
 struct profile;
+struct reading;
 
 struct otlp_reader {
 	struct profile *out;	      /* NULL until the first profile of CPU samples */
 	uint64_t period_ns, carry_ns; /* of `out`; see profile_scale */
 	uint64_t period_hint_ns;      /* for a first profile without one: that of another, else 1 */
 	uint64_t look_interval_ns;    /* of `out` */
-	uint64_t text_left; /* bytes of names that may still be looked at, in all requests */
-	char *why;	    /* lent: where a sentence about an error goes */
-	size_t why_size;
+	struct reading *reading;      /* lent, of all requests */
 };
 
 /* -EBADMSG, -ENOMEM; what was read before stays in `out`, the caller's to close. */

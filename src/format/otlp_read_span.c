@@ -6,6 +6,7 @@
 
 #include "base/hex.h"
 #include "format/otlp_dictionary.h"
+#include "format/reading.h"
 #include "spans/spans.h"
 
 #define NUMBER_MAX (INT64_MAX / 4) /* sums of a few are numbers still */
@@ -64,5 +65,5 @@ int otlp_read_span(struct otlp_tables *t, const Otlp__Sample *m, struct span *sp
 		span->sampled = sampled->bool_value;
 	read_times(t, m, span);
 	*name = otlp_tables_value_text(t, find(t, m, OTLP_SPAN_NAME));
-	return otlp_tables_spend(t, *name);
+	return reading_spend(t->reading, *name);
 }

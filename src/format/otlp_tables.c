@@ -3,45 +3,17 @@
 #include "format/otlp_tables.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "format/otlp_dictionary.h"
-
-/* A little over what a string table keeps, which then cuts at a character. */
-#define TEXT_BYTES_MAX 16392
-/* One more than a profile keeps of a stack, so that it notices the cut. */
-#define DEPTH_MAX 1025
-/* More than a profile keeps of a location. */
-#define LINES_MAX 128
-
-int otlp_tables_fail(const struct otlp_tables *t, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(t->why, t->why_size, format, list);
-	va_end(list);
-	return -EBADMSG;
-}
+#include "format/reading.h"
 
 int otlp_tables_check(const struct otlp_tables *t, const char *what, int64_t index, size_t count)
 {
 	if (index >= 0 && (!index || (uint64_t)index < count))
 		return 0;
-	return otlp_tables_fail(t, "the %s table has no entry %lld (it has %zu)", what,
-				(long long)index, count);
-}
-
-int otlp_tables_spend(struct otlp_tables *t, const char *text)
-{
-	size_t size = strlen(text);
-
-	if (size > *t->text_left)
-		return otlp_tables_fail(t, "it repeats its names more often than a profile does");
-	*t->text_left -= size;
-	return 0;
+	return reading_fail(t->reading, "the %s table has no entry %lld (it has %zu)", what,
+			    (long long)index, count);
 }
 
 static int check_text(const struct otlp_tables *t, int32_t index)
@@ -95,18 +67,10 @@ const Otlp__AnyValue *otlp_tables_find(const struct otlp_tables *t, const int32_
 	return NULL;
 }
 
-static void cut_text(char *text)
-{
-	size_t size = strnlen(text, TEXT_BYTES_MAX);
-
-	if (size == TEXT_BYTES_MAX)
-		text[size] = '\0';
-}
-
 static void cut_string_table(const Otlp__Dictionary *d)
 {
 	for (size_t i = 0; i < d->n_string_table; i++)
-		cut_text(d->string_table[i]);
+		reading_cut_text(d->string_table[i]);
 }
 
 static int check_attribute_table(const struct otlp_tables *t)
@@ -120,7 +84,7 @@ static int check_attribute_table(const struct otlp_tables *t)
 		if (!err)
 			err = otlp_tables_check_value(t, m->value);
 		if (!err && m->value && m->value->value_case == OTLP__ANY_VALUE__VALUE_STRING_VALUE)
-			cut_text(m->value->string_value);
+			reading_cut_text(m->value->string_value);
 	}
 	return err;
 }
@@ -147,8 +111,8 @@ static int check_link_table(const struct otlp_tables *t)
 		const Otlp__Link *m = t->dictionary->link_table[i];
 
 		if (m->trace_id.len != 16 || m->span_id.len != 8)
-			return otlp_tables_fail(t, "link %zu has IDs of %zu and %zu bytes", i,
-						m->trace_id.len, m->span_id.len);
+			return reading_fail(t->reading, "link %zu has IDs of %zu and %zu bytes", i,
+					    m->trace_id.len, m->span_id.len);
 	}
 	return 0;
 }
@@ -167,7 +131,7 @@ static int check_stack_table(const struct otlp_tables *t)
 
 			err = otlp_tables_check(t, "location", index,
 						t->dictionary->n_location_table);
-			if (index && kept < DEPTH_MAX)
+			if (index && kept < READING_DEPTH_MAX)
 				m->location_indices[kept++] = index;
 		}
 		m->n_location_indices = kept;
@@ -199,11 +163,11 @@ static int read_mapping(struct otlp_tables *t, size_t index)
 		t, otlp_tables_find(t, m->attribute_indices, m->n_attribute_indices,
 				    otlp_words[OTLP_BUILD_ID_GNU]));
 	t->mappings[index] = mapping;
-	err = otlp_tables_spend(t, mapping->file);
+	err = reading_spend(t->reading, mapping->file);
 	if (!err)
-		err = otlp_tables_spend(t, mapping->build_id_go);
+		err = reading_spend(t->reading, mapping->build_id_go);
 	if (!err)
-		err = otlp_tables_spend(t, mapping->build_id_gnu);
+		err = reading_spend(t->reading, mapping->build_id_gnu);
 	return err;
 }
 
@@ -219,17 +183,6 @@ static enum frame_kind kind_of(const struct otlp_tables *t, const Otlp__Location
 	return FRAME_NATIVE;
 }
 
-/* What lies nowhere and is named in brackets is a state. */
-static bool is_state(const struct location *l)
-{
-	return !l->mapping && !l->address && l->frame_count && l->frames[0].function[0] == '[';
-}
-
-static uint32_t line_number(int64_t line)
-{
-	return line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
-}
-
 /* Adds the line to a location that has room for it, if it says anything. */
 static int read_line(struct otlp_tables *t, const Otlp__Line *m, struct location *location)
 {
@@ -243,18 +196,18 @@ static int read_line(struct otlp_tables *t, const Otlp__Line *m, struct location
 		return err;
 	if (m->function_index)
 		f = t->dictionary->function_table[m->function_index];
-	if (location->frame_count == LINES_MAX)
+	if (location->frame_count == READING_LINES_MAX)
 		return 0;
 	frame = &location->frames[location->frame_count];
 	frame->function =
 		otlp_tables_text(t, f->name_strindex ? f->name_strindex : f->system_name_strindex);
 	frame->file = otlp_tables_text(t, f->filename_strindex);
-	frame->start_line = line_number(f->start_line);
-	frame->line = line_number(m->line);
+	frame->start_line = reading_line_number(f->start_line);
+	frame->line = reading_line_number(m->line);
 	if (frame->function[0] || frame->file[0] || frame->start_line)
 		location->frame_count++;
-	err = otlp_tables_spend(t, frame->function);
-	return err ? err : otlp_tables_spend(t, frame->file);
+	err = reading_spend(t->reading, frame->function);
+	return err ? err : reading_spend(t->reading, frame->file);
 }
 
 static int read_location(struct otlp_tables *t, size_t index)
@@ -269,7 +222,7 @@ static int read_location(struct otlp_tables *t, size_t index)
 		err = otlp_tables_check_attributes(t, m->attribute_indices, m->n_attribute_indices);
 	if (err)
 		return err;
-	frames = m->n_lines < LINES_MAX ? m->n_lines : LINES_MAX;
+	frames = m->n_lines < READING_LINES_MAX ? m->n_lines : READING_LINES_MAX;
 	location = arena_take(t->arena, sizeof(*location) + frames * sizeof(struct frame));
 	if (!location)
 		return -ENOMEM;
@@ -282,7 +235,7 @@ static int read_location(struct otlp_tables *t, size_t index)
 		if (err)
 			return err;
 	}
-	if (is_state(location))
+	if (reading_is_state(location))
 		location->kind = FRAME_STATE;
 	t->locations[index] = location;
 	return 0;

@@ -7,25 +7,22 @@
 #include "format/messages.h"
 #include "otlp_profiles.pb-c.h"
 
+struct reading;
+
 struct otlp_tables {
 	struct arena *arena;
 	const Otlp__Dictionary *dictionary;
 	struct location **locations;	 /* by index; entry 0 NULL */
 	struct frame_mapping **mappings; /* by index; entry 0 NULL */
 	uint32_t (*stacks)[2];		 /* by index, not truncated and truncated: the reader's */
-	uint64_t *text_left;		 /* lent: bytes of names that may still be looked at */
-	char *why;			 /* lent: where a sentence about an error goes */
-	size_t why_size;
+	struct reading *reading;	 /* lent */
 };
 
-/* Writes the sentence; always -EBADMSG. */
-int otlp_tables_fail(const struct otlp_tables *t, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 /*
  * Checks all tables and makes locations of them. Overlong texts and stacks are cut in place, so
  * that what refers to them many times walks little each time. `dictionary` may be NULL (all tables
- * empty); it and the arena are lent for the life of the tables; `why` and `text_left` are
- * set before. -EBADMSG, -ENOMEM.
+ * empty); it and the arena are lent for the life of the tables; `reading` is set before. -EBADMSG,
+ * -ENOMEM.
  */
 int otlp_tables_open(struct otlp_tables *t, struct arena *arena, Otlp__Dictionary *dictionary);
 /* -EBADMSG unless 0 <= index < count, or index is 0 (the zero value of an absent table). */
@@ -36,8 +33,6 @@ const char *otlp_tables_text(const struct otlp_tables *t, int32_t index);
 int otlp_tables_check_value(const struct otlp_tables *t, const Otlp__AnyValue *value);
 /* A string value, "" for anything else; the value was checked. */
 const char *otlp_tables_value_text(const struct otlp_tables *t, const Otlp__AnyValue *value);
-/* Accounts for another look at this text; -EBADMSG when a small input repeats long names. */
-int otlp_tables_spend(struct otlp_tables *t, const char *text);
 /* Checks a list of attribute indices. */
 int otlp_tables_check_attributes(const struct otlp_tables *t, const int32_t *indices, size_t count);
 /* The value of the attribute with this key in a checked list, NULL when it is not there. */
