@@ -9,6 +9,7 @@
 #include "agent/binary_store.h"
 #include "agent/targets.h"
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/hex.h"
 #include "gobinary/gobinary.h"
 #include "gobinary/pclntab.h"
@@ -42,25 +43,6 @@ static bool has_id(const uint8_t span_id[8])
 	return memcmp(span_id, none, sizeof(none));
 }
 
-/* dd-trace-go writes 64-bit IDs as decimal numbers; as bytes they are big-endian. */
-static bool parse_decimal(const char *text, size_t size, uint8_t to[8])
-{
-	unsigned __int128 value = 0;
-
-	if (!size || size > 20)
-		return false;
-	for (size_t i = 0; i < size; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			return false;
-		value = value * 10 + (unsigned)(text[i] - '0');
-	}
-	if (value > UINT64_MAX)
-		return false;
-	for (int i = 7; i >= 0; i--, value >>= 8)
-		to[i] = (uint8_t)value;
-	return true;
-}
-
 /* A label without a trace ID names a span all the same; it can only not be linked. */
 static enum span_answer of_labels(const struct sample_record *sample, struct sampled_span *out)
 {
@@ -71,7 +53,7 @@ static enum span_answer of_labels(const struct sample_record *sample, struct sam
 	if (v.span_id_size > sizeof(v.span_id) || v.trace_id_size > sizeof(v.trace_id) ||
 	    v.span_name_size > sizeof(v.span_name))
 		return SPAN_ANSWER_NONE;
-	if (v.decimal ? !parse_decimal(v.span_id, v.span_id_size, sight->span_id)
+	if (v.decimal ? !decimal_read(v.span_id, v.span_id_size, sight->span_id)
 		      : !hex_read(v.span_id, v.span_id_size, sight->span_id, 8))
 		return SPAN_ANSWER_NONE;
 	if (!has_id(sight->span_id))
