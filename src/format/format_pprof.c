@@ -23,7 +23,7 @@ struct encoder {
 	const struct profile *profile;
 	struct profile_view view;
 	struct pointer_list texts; /* the profile's strings under their ids, then our own */
-	int64_t trace_id, span_id, span_name, service;
+	int64_t trace_id, span_id, span_name, span_sampled, no, service;
 	int64_t *trace_id_at, *span_id_at; /* hex strings by span handle, 0 not there yet */
 	uint64_t unknown;		   /* location of samples that have none */
 };
@@ -56,6 +56,8 @@ static void add_texts(struct encoder *e)
 	e->trace_id = add_text(e, "trace_id");
 	e->span_id = add_text(e, "span_id");
 	e->span_name = add_text(e, "span_name");
+	e->span_sampled = add_text(e, "span_sampled");
+	e->no = add_text(e, "false");
 	e->service = add_text(e, "service");
 	e->trace_id_at = arena_take_array(e->arena, spans + 1, sizeof(*e->trace_id_at));
 	e->span_id_at = arena_take_array(e->arena, spans + 1, sizeof(*e->span_id_at));
@@ -284,6 +286,8 @@ static void add_labels(struct encoder *e, const struct profile_sample *from, Ppr
 		add_label(e, &labels, e->span_id, e->span_id_at[from->span]);
 		if (span->name)
 			add_label(e, &labels, e->span_name, span->name);
+		if (!span->sampled)
+			add_label(e, &labels, e->span_sampled, e->no);
 	}
 	if (service)
 		add_label(e, &labels, e->service, service);

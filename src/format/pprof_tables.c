@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks a foreign profile's tables once, so that samples can be read without further doubt. */
+#include "format/pprof_tables.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "format/reading.h"
+
+int pprof_tables_text(const struct pprof_tables *t, int64_t index, const char **text)
+{
+	if (index < 0 || (uint64_t)index >= t->profile->n_string_table)
+		return reading_fail(t->reading, "the string table has no entry %lld (it has %zu)",
+				    (long long)index, t->profile->n_string_table);
+	*text = t->profile->string_table[index];
+	return 0;
+}
+
+static int check_text(const struct pprof_tables *t, int64_t index)
+{
+	const char *unused;
+
+	return pprof_tables_text(t, index, &unused);
+}
+
+/* Entry 0 stands for "not there" everywhere. */
+static int check_strings(const struct pprof_tables *t)
+{
+	const Pprof__Profile *m = t->profile;
+
+	if (!m->n_string_table || m->string_table[0][0])
+		return reading_fail(t->reading,
+				    "not a pprof profile: its first string is not \"\"");
+	for (size_t i = 0; i < m->n_string_table; i++)
+		reading_cut_text(m->string_table[i]);
+	return 0;
+}
+
+static int sort_ids(const struct pprof_tables *t, const char *what, struct pprof_ids *ids)
+{
+	uint64_t id;
+
+	if (!pprof_ids_sort(ids, &id))
+		return 0;
+	if (!id)
+		return reading_fail(t->reading, "a %s has the ID 0", what);
+	return reading_fail(t->reading, "two %ss have the ID %llu", what, (unsigned long long)id);
+}
+
+static int find(const struct pprof_tables *t, const char *what, const struct pprof_ids *ids,
+		uint64_t id, size_t *index)
+{
+	if (!pprof_ids_find(ids, id, index))
+		return 0;
+	return reading_fail(t->reading, "there is no %s with the ID %llu", what,
+			    (unsigned long long)id);
+}
+
+/* Go's own IDs have parts behind slashes; those of the linker are hex. */
+static bool is_gnu_build_id(const char *text)
+{
+	return !text[strspn(text, "0123456789abcdefABCDEF")];
+}
+
+static int read_mapping(struct pprof_tables *t, size_t i)
+{
+	const Pprof__Mapping *m = t->profile->mapping[i];
+	struct frame_mapping *mapping = &t->mappings[i];
+	const char *build_id;
+	int err = pprof_tables_text(t, m->filename, &mapping->file);
+
+	if (!err)
+		err = pprof_tables_text(t, m->build_id, &build_id);
+	if (!err)
+		err = reading_spend(t->reading, mapping->file);
+	if (!err)
+		err = reading_spend(t->reading, build_id);
+	if (err)
+		return err;
+	t->mapping_ids.rows[i] = (struct pprof_id){m->id, i};
+	mapping->id = i + 1;
+	if (m->memory_start < m->memory_limit) {
+		mapping->memory_start = m->memory_start;
+		mapping->memory_limit = m->memory_limit;
+	}
+	mapping->file_offset = m->file_offset;
+	mapping->build_id_gnu = is_gnu_build_id(build_id) ? build_id : "";
+	mapping->build_id_go = is_gnu_build_id(build_id) ? "" : build_id;
+	return 0;
+}
+
+static int read_function(struct pprof_tables *t, size_t i)
+{
+	const Pprof__Function *m = t->profile->function[i];
+	int err = check_text(t, m->name);
+
+	if (!err)
+		err = check_text(t, m->system_name);
+	if (!err)
+		err = check_text(t, m->filename);
+	t->function_ids.rows[i] = (struct pprof_id){m->id, i};
+	return err;
+}
+
+/* Adds the line to a location that has room for it, if it says anything. */
+static int read_line(struct pprof_tables *t, const Pprof__Line *m, struct location *location)
+{
+	char *const *texts = t->profile->string_table;
+	const Pprof__Function *f;
+	struct frame *frame;
+	size_t index;
+	int err;
+
+	if (!m->function_id)
+		return 0;
+	err = find(t, "function", &t->function_ids, m->function_id, &index);
+	if (err || location->frame_count == READING_LINES_MAX)
+		return err;
+	f = t->profile->function[index];
+	frame = &location->frames[location->frame_count];
+	frame->function = texts[f->name ? f->name : f->system_name];
+	frame->file = texts[f->filename];
+	frame->start_line = reading_line_number(f->start_line);
+	frame->line = reading_line_number(m->line);
+	if (frame->function[0] || frame->file[0] || frame->start_line)
+		location->frame_count++;
+	err = reading_spend(t->reading, frame->function);
+	return err ? err : reading_spend(t->reading, frame->file);
+}
+
+static bool ends_in(const char *text, const char *ending)
+{
+	size_t size = strlen(text), wanted = strlen(ending);
+
+	return size >= wanted && !strcmp(text + size - wanted, ending);
+}
+
+static bool begins_with(const char *text, const char *beginning)
+{
+	return !strncmp(text, beginning, strlen(beginning));
+}
+
+/* The format does not say it; Go's own assembly is in .s files, that of others in .S. */
+static enum frame_kind kind_of(const struct location *l)
+{
+	const char *file = l->frame_count ? l->frames[l->frame_count - 1].file : "";
+
+	if (reading_is_state(l))
+		return FRAME_STATE;
+	if (l->mapping && (begins_with(l->mapping->file, "[kernel") ||
+			   begins_with(l->mapping->file, "[guest.kernel")))
+		return FRAME_KERNEL;
+	if (ends_in(file, ".go") || ends_in(file, ".s") || !strcmp(file, "<autogenerated>"))
+		return FRAME_GO;
+	return FRAME_NATIVE;
+}
+
+/* What format_pprof writes where a stack is empty. */
+static bool is_unknown(const struct location *l)
+{
+	return l->frame_count == 1 && reading_is_state(l) &&
+	       !strcmp(l->frames[0].function, "[unknown]");
+}
+
+static int read_location(struct pprof_tables *t, size_t i)
+{
+	const Pprof__Location *m = t->profile->location[i];
+	size_t frames = m->n_line < READING_LINES_MAX ? m->n_line : READING_LINES_MAX, index;
+	struct location *l = arena_take(t->arena, sizeof(*l) + frames * sizeof(struct frame));
+	int err = l ? 0 : -ENOMEM;
+
+	if (!err && m->mapping_id) {
+		err = find(t, "mapping", &t->mapping_ids, m->mapping_id, &index);
+		l->mapping = err ? NULL : &t->mappings[index];
+	}
+	for (size_t k = 0; !err && k < m->n_line; k++)
+		err = read_line(t, m->line[k], l);
+	if (err)
+		return err;
+	l->id = i + 1;
+	l->address = m->address;
+	l->kind = kind_of(l);
+	t->location_ids.rows[i] = (struct pprof_id){m->id, i};
+	t->locations[i] = is_unknown(l) ? NULL : l;
+	return 0;
+}
+
+static int take_room(struct pprof_tables *t)
+{
+	const Pprof__Profile *m = t->profile;
+
+	t->mappings = arena_take_array(t->arena, m->n_mapping + 1, sizeof(*t->mappings));
+	t->locations = arena_take_array(t->arena, m->n_location + 1, sizeof(*t->locations));
+	pprof_ids_open(&t->mapping_ids, t->arena, m->n_mapping);
+	pprof_ids_open(&t->function_ids, t->arena, m->n_function);
+	pprof_ids_open(&t->location_ids, t->arena, m->n_location);
+	return t->arena->failed ? -ENOMEM : 0;
+}
+
+int pprof_tables_open(struct pprof_tables *t, Pprof__Profile *profile)
+{
+	int err;
+
+	t->profile = profile;
+	err = take_room(t);
+	if (!err)
+		err = check_strings(t);
+	for (size_t i = 0; !err && i < profile->n_mapping; i++)
+		err = read_mapping(t, i);
+	if (!err)
+		err = sort_ids(t, "mapping", &t->mapping_ids);
+	for (size_t i = 0; !err && i < profile->n_function; i++)
+		err = read_function(t, i);
+	if (!err)
+		err = sort_ids(t, "function", &t->function_ids);
+	for (size_t i = 0; !err && i < profile->n_location; i++)
+		err = read_location(t, i);
+	if (!err)
+		err = sort_ids(t, "location", &t->location_ids);
+	return err;
+}
+
+int pprof_tables_location(const struct pprof_tables *t, uint64_t id, const struct location **out)
+{
+	size_t index = 0;
+	int err = find(t, "location", &t->location_ids, id, &index);
+
+	*out = err ? NULL : t->locations[index];
+	return err;
+}
+
+/* Writers put the program first, but for what the kernel maps and libraries. */
+const char *pprof_tables_program(const struct pprof_tables *t)
+{
+	for (size_t i = 0; i < t->profile->n_mapping; i++) {
+		const char *file = t->mappings[i].file, *slash = strrchr(file, '/');
+		const char *name = slash ? slash + 1 : file;
+
+		if (name[0] && file[0] != '[' && !begins_with(file, "//anon") &&
+		    !ends_in(name, ".so") && !strstr(name, ".so."))
+			return name;
+	}
+	return "";
+}
