@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/delivery.h"
 #include "agent/options.h"
 #include "agent/output.h"
 #include "agent/terminal.h"
@@ -15,13 +16,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "export/sender.h"
-#include "format/format.h"
 #include "profile/profile.h"
 #include "report/report.h"
 
 #define QUEUE_BYTES_MAX	  (16 << 20)
 #define FLUSH_MS	  5000
-#define REQUEST_BYTES_MAX (3584 << 10) /* 3.5 MiB: receivers refuse 4 */
 #define REPORT_BYTES_MAX  (4 << 20)
 #define TOTAL_SAMPLES_MAX 131072
 #define TOTAL_SPANS_MAX	  131072
@@ -31,14 +30,14 @@
 struct publisher {
 	const struct options *options;
 	const struct log *log;
-	struct sender *sender; /* NULL: nothing is sent */
+	struct delivery *delivery; /* NULL: nothing is sent */
 	bool report, keep_total;
 	bool failed;	       /* a window was not sent or not kept */
 	uint64_t dropped;      /* samples without room in a window, when no total is kept */
 	struct profile *total; /* opened with the first window; NULL: none is kept */
 };
 
-static int open_sender(struct publisher *p, char *why, size_t why_size)
+static int open_delivery(struct publisher *p, char *why, size_t why_size)
 {
 	struct sender_config config = {
 		.log = p->log,
@@ -46,14 +45,9 @@ static int open_sender(struct publisher *p, char *why, size_t why_size)
 		.queue_bytes_max = QUEUE_BYTES_MAX,
 		.flush_timeout_ms = FLUSH_MS,
 	};
-	int error = sender_open(&config, &p->sender, why, why_size);
+	int error = delivery_open(&config, &p->delivery, why, why_size);
 
-	if (error == -ENOENT)
-		return 0;
-	if (!error)
-		log_info(p->log, "sending profiles to %s%s", sender_get_url(p->sender),
-			 p->options->otlp_endpoint ? "" : " (from the environment)");
-	return error;
+	return error == -ENOENT ? 0 : error;
 }
 
 static int open_total(struct publisher *p, const struct profile_view *first)
@@ -84,8 +78,8 @@ int publisher_open(const struct options *options, const struct log *log, struct 
 	for (size_t i = 0; i < options->output_count && !error; i++)
 		error = output_check(options->outputs[i], why, why_size);
 	if (!error)
-		error = open_sender(p, why, why_size);
-	p->report = options_is_local(options) || (!options->output_count && !p->sender);
+		error = open_delivery(p, why, why_size);
+	p->report = options_is_local(options) || (!options->output_count && !p->delivery);
 	p->keep_total = p->report || options->output_count;
 	if (error)
 		publisher_close(p);
@@ -94,32 +88,14 @@ int publisher_open(const struct options *options, const struct log *log, struct 
 	return error;
 }
 
-static int queue_request(void *context, struct buffer *request, uint64_t samples)
-{
-	struct publisher *p = context;
-
-	return sender_send(p->sender, request, samples);
-}
-
-static void send_window(struct publisher *p, const struct profile *window)
-{
-	struct format_otlp_options options = {.agent_version = SPANPROF_VERSION};
-	int error = format_otlp_each(window, &options, REQUEST_BYTES_MAX, queue_request, p);
-
-	if (!error)
-		return;
-	log_error(p->log, "a profile could not be encoded: %s", strerror(-error));
-	p->failed = true;
-}
-
 void publisher_add(struct publisher *p, struct profile *window)
 {
 	struct profile_view view;
 	int error = 0;
 
 	profile_get_view(window, &view);
-	if (p->sender && (view.sample_count > 1 || view.wait_count > 1))
-		send_window(p, window);
+	if (p->delivery && (view.sample_count > 1 || view.wait_count > 1))
+		p->failed |= delivery_add(p->delivery, window) != 0;
 	if (p->keep_total && !p->total)
 		error = open_total(p, &view);
 	if (p->total)
@@ -139,7 +115,7 @@ const struct profile *publisher_get_total(const struct publisher *p)
 
 uint64_t publisher_get_window_ns(const struct publisher *p)
 {
-	if (!p->sender && live_is_possible(p->options))
+	if (!p->delivery && live_is_possible(p->options))
 		return WATCHED_WINDOW_NS;
 	return p->options->window_s * 1000000000ull;
 }
@@ -182,28 +158,9 @@ static void tell_dropped(const struct publisher *p)
 			 (unsigned long long)dropped);
 }
 
-static bool close_sender(struct publisher *p)
+static bool deliver(struct publisher *p)
 {
-	struct sender_stats stats = {0};
-
-	if (!p->sender)
-		return true;
-	sender_close(p->sender, &stats);
-	p->sender = NULL;
-	if (stats.profiles_rejected)
-		log_error(p->log, "the receiver rejected %llu profiles: %s",
-			  (unsigned long long)stats.profiles_rejected, stats.last_error);
-	if (!stats.samples_dropped) {
-		log_info(p->log, "delivered %llu samples in %llu request%s",
-			 (unsigned long long)stats.samples_sent,
-			 (unsigned long long)stats.requests_ok, stats.requests_ok == 1 ? "" : "s");
-		return !stats.profiles_rejected;
-	}
-	log_error(p->log, "%llu of %llu samples were not delivered: %s",
-		  (unsigned long long)stats.samples_dropped,
-		  (unsigned long long)(stats.samples_dropped + stats.samples_sent),
-		  stats.last_error);
-	return false;
+	return !p->delivery || delivery_finish(p->delivery);
 }
 
 bool publisher_finish(struct publisher *p, bool report)
@@ -213,7 +170,7 @@ bool publisher_finish(struct publisher *p, bool report)
 
 	if (p->keep_total && !p->total) {
 		log_error(p->log, "out of memory: nothing was kept");
-		return close_sender(p) && false;
+		return deliver(p) && false;
 	}
 	/* Where nothing was profiled, a file of an earlier run stays as it is. */
 	for (size_t i = 0; report && i < p->options->output_count; i++) {
@@ -233,15 +190,14 @@ bool publisher_finish(struct publisher *p, bool report)
 		done &= print_report(p);
 	else
 		tell_dropped(p);
-	return close_sender(p) && done && !p->failed;
+	return deliver(p) && done && !p->failed;
 }
 
 void publisher_close(struct publisher *p)
 {
 	if (!p)
 		return;
-	if (p->sender)
-		sender_close(p->sender, &(struct sender_stats){0});
+	delivery_close(p->delivery);
 	profile_close(p->total);
 	free(p);
 }
