@@ -90,12 +90,15 @@ static void paint_span_title(const struct paint *p, const struct report_view *v,
 static void paint_identity(const struct paint *p, const struct report_view *v,
 			   const struct span_sum *sum)
 {
+	static const uint8_t no_trace[16];
 	const struct span *span = spans_get(v->spans, sum->span);
 
 	if (!span)
 		return;
 	paint_span_ids(p, span->trace_id, span->span_id);
-	if (!span->sampled)
+	if (!memcmp(span->trace_id, no_trace, sizeof(no_trace)))
+		paint_wrapped(p, PAINT_DIM, "its labels name no trace: nothing can link it", 4);
+	else if (!span->sampled)
 		paint_wrapped(p, PAINT_DIM, "not sampled by the tracer: no trace backend has it",
 			      4);
 }

@@ -172,6 +172,21 @@ static void two_call_paths(void **state)
 	assert_lacks("main.cpuHeavy");
 }
 
+/* As labels of other tracers have it. */
+static void a_span_without_a_trace(void **state)
+{
+	const struct location *leaf[] = {shop.at[SHOP_PRIMES]};
+	struct sample_input sample = {leaf, 1, false, shop.shop, 0, 2000};
+	struct span_sight sight = {.name = "", .span_id = {2}};
+
+	sample.span = spans_add(profile_get_spans(shop.profile), &sight);
+	assert_int_equal(profile_add(shop.profile, &sample), 0);
+	REPORT(.columns = 100);
+	assert_has("span 0200000000000000\n"
+		   "    its labels name no trace: nothing can link it\n");
+	assert_lacks("not sampled");
+}
+
 static void notes(void **state)
 {
 	const struct location *leaf[] = {shop.at[SHOP_PRIMES]};
@@ -254,6 +269,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_spans, open_empty, close_shop),
 		cmocka_unit_test_setup_teardown(two_call_paths, open_empty, close_shop),
 		cmocka_unit_test_setup_teardown(notes, open_empty, close_shop),
+		cmocka_unit_test_setup_teardown(a_span_without_a_trace, open_empty, close_shop),
 		cmocka_unit_test_setup_teardown(odd_stacks, open_empty, close_shop),
 	};
 
