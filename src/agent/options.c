@@ -67,6 +67,7 @@ static const struct argp_option show_options[] = {
 	{"span-name", KEY_SPAN_NAME, "NAME", 0, "only spans of this name", 0},
 	{"service", KEY_SERVICE, "NAME", 0, "only this service", 0},
 	{"output", 'o', "FILE", 0, "write what was selected: .pb.gz, .folded or .otlp", 0},
+	{"otlp-endpoint", KEY_OTLP_ENDPOINT, "URL", 0, "send what was selected there", 0},
 	{"verbose", KEY_VERBOSE, NULL, 0, "tell more on stderr", 0},
 	{0},
 };
@@ -286,6 +287,9 @@ static error_t parse_show(int key, char *argument, struct argp_state *state)
 	case KEY_SERVICE:
 		o->service = argument;
 		return 0;
+	case KEY_OTLP_ENDPOINT:
+		o->otlp_endpoint = argument;
+		return 0;
 	case 'o':
 		return parse_output(p, argument);
 	case KEY_VERBOSE:
@@ -318,9 +322,14 @@ static const struct argp profile_argp = {
 	NULL};
 
 static const struct argp show_argp = {
-	show_options, parse_show,
-	"FILE...",    "Shows .otlp files written by spanprof: where the CPU time of a span went.",
-	NULL,	      NULL,
+	show_options,
+	parse_show,
+	"FILE...",
+	"Shows where the CPU time of a span went, or converts and sends it: of .otlp files, and of "
+	"pprof files of CPU time, spanprof's or others' (span labels: span_id, trace_id, "
+	"span_name).",
+	NULL,
+	NULL,
 	NULL};
 
 static int check_profile(struct parsing *p)

@@ -1,102 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads files, merges them, selects, and prints or writes what is left. */
+/* Reads files, merges them, selects, and prints, writes or sends what is left. */
 #include "agent/show.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/delivery.h"
 #include "agent/options.h"
 #include "agent/output.h"
+#include "agent/profile_file.h"
 #include "agent/terminal.h"
 #include "base/bytes.h"
 #include "base/log.h"
-#include "format/format.h"
+#include "export/sender.h"
 #include "profile/profile.h"
 #include "report/report.h"
 #include "report/select.h"
 
 #define REPORT_BYTES_MAX (4 << 20)
-
-static int read_all(int fd, off_t size, struct buffer *out)
-{
-	uint8_t block[65536];
-	ssize_t got;
-
-	while ((got = read(fd, block, sizeof(block))) > 0 && (off_t)out->size <= size)
-		buffer_add(out, block, got);
-	return got < 0 ? -errno : out->failed ? -EFBIG : 0;
-}
-
-static int read_file(const char *path, struct buffer *out)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error;
-	struct stat status;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &status))
-		error = -errno;
-	else if (!S_ISREG(status.st_mode))
-		error = -EINVAL;
-	else
-		error = status.st_size > (off_t)FORMAT_OTLP_FILE_BYTES_MAX
-				? -EFBIG
-				: read_all(fd, status.st_size, out);
-	close(fd);
-	return error;
-}
-
-static void explain(int error, char *why, size_t why_size)
-{
-	if (error == -EFBIG)
-		snprintf(why, why_size, "larger than %zu MiB", FORMAT_OTLP_FILE_BYTES_MAX >> 20);
-	else
-		snprintf(why, why_size, "%s",
-			 error == -EINVAL ? "not a regular file" : strerror(-error));
-}
-
-static int read_profile(const char *path, const struct log *log, struct profile **out)
-{
-	struct buffer bytes;
-	char why[256];
-	int error;
-
-	buffer_open(&bytes, FORMAT_OTLP_FILE_BYTES_MAX + 65536);
-	error = read_file(path, &bytes);
-	explain(error, why, sizeof(why));
-	if (!error)
-		error = format_otlp_read(bytes.data, bytes.size, out, why, sizeof(why));
-	buffer_close(&bytes);
-	if (error)
-		log_error(log, "%s: %s", path, why);
-	return error;
-}
-
-/* All files as one profile. */
-static int read_profiles(const struct options *options, const struct log *log, struct profile **out)
-{
-	int error = read_profile(options->files[0], log, out);
-
-	for (size_t i = 1; i < options->file_count && !error; i++) {
-		struct profile *next;
-
-		error = read_profile(options->files[i], log, &next);
-		if (error)
-			break;
-		error = profile_merge(*out, next);
-		profile_close(next);
-		if (error)
-			log_error(log, "%s could not be added to the files before it: %s",
-				  options->files[i], strerror(-error));
-	}
-	return error;
-}
+/* All at once, unlike the agent's windows: nothing of a file may be pushed out by the rest of it.
+ */
+#define QUEUE_BYTES_MAX ((size_t)1 << 30)
+#define FLUSH_MS	60000 /* a receiver that is not there is given up at once */
 
 static int write_outputs(const struct options *options, const struct log *log,
 			 const struct profile *p)
@@ -153,6 +82,48 @@ static int print(const struct profile *p, struct report_options *report)
 	return error;
 }
 
+/* 0 without an endpoint on the command line: one in the environment is the agent's, not meant for
+ * every look at a file. */
+static int open_delivery(const struct options *options, const struct log *log,
+			 struct delivery **out)
+{
+	struct sender_config config = {
+		.log = log,
+		.endpoint = options->otlp_endpoint,
+		.queue_bytes_max = QUEUE_BYTES_MAX,
+		.flush_timeout_ms = FLUSH_MS,
+	};
+	char why[512];
+	int error;
+
+	*out = NULL;
+	if (!options->otlp_endpoint)
+		return 0;
+	error = delivery_open(&config, out, why, sizeof(why));
+	if (error)
+		log_error(log, "%s", why);
+	return error;
+}
+
+/* What was selected goes where it was asked to go; each way is tried. */
+static int hand_out(const struct options *options, const struct log *log,
+		    const struct report_options *filter, const struct profile *all,
+		    struct delivery *delivery)
+{
+	struct profile *selected;
+	int error = report_select(all, filter, &selected);
+
+	if (error) {
+		log_error(log, "the samples could not be selected: %s", strerror(-error));
+		return error;
+	}
+	error = write_outputs(options, log, selected);
+	if (delivery && (delivery_add(delivery, selected) || !delivery_finish(delivery)))
+		error = -EIO;
+	profile_close(selected);
+	return error;
+}
+
 int show_run(const struct options *options, const struct log *log)
 {
 	struct report_options filter = {
@@ -161,24 +132,25 @@ int show_run(const struct options *options, const struct log *log)
 		.span_name = options->span_name,
 		.service = options->service,
 	};
-	struct profile *all = NULL, *selected = NULL;
+	struct profile *all = NULL;
+	struct delivery *delivery;
 	int error;
 
 	if (overwrites_input(options, log))
 		return EXIT_USAGE;
-	error = read_profiles(options, log, &all);
-	if (!error && options->output_count) {
-		error = report_select(all, &filter, &selected);
-		if (error)
-			log_error(log, "the samples could not be selected: %s", strerror(-error));
-		else
-			error = write_outputs(options, log, selected);
+	error = open_delivery(options, log, &delivery);
+	if (error == -EINVAL)
+		return EXIT_USAGE;
+	if (!error)
+		error = profile_file_read_all(options->files, options->file_count, log, &all);
+	if (!error && (options->output_count || delivery)) {
+		error = hand_out(options, log, &filter, all, delivery);
 	} else if (!error) {
 		error = print(all, &filter);
 		if (error)
 			log_error(log, "the report could not be printed: %s", strerror(-error));
 	}
-	profile_close(selected);
+	delivery_close(delivery);
 	profile_close(all);
 	return error ? EXIT_FAILED : EXIT_DONE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spanprof show FILE…: reads .otlp files back and reports what was asked for. */
+/* spanprof show FILE…: reads .otlp and pprof files and reports, converts or sends them. */
 #ifndef AGENT_SHOW_H
 #define AGENT_SHOW_H
 

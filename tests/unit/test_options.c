@@ -200,7 +200,7 @@ static void test_show(void **state)
 {
 	struct options o = accepted("show a.otlp --trace 0123456789abcdef0123456789ABCDEF --span "
 				    "0123456789abcdef --span-name GET --service shop -o x.folded "
-				    "b.otlp --verbose -- -c");
+				    "b.otlp --verbose --otlp-endpoint http://h -- -c");
 
 	assert_int_equal(o.action, ACTION_SHOW);
 	assert_int_equal(o.file_count, 3);
@@ -212,6 +212,7 @@ static void test_show(void **state)
 	assert_string_equal(o.span_name, "GET");
 	assert_string_equal(o.service, "shop");
 	assert_string_equal(o.outputs[0], "x.folded");
+	assert_string_equal(o.otlp_endpoint, "http://h");
 	assert_true(o.verbose);
 
 	refused("show", "show: name at least one FILE");
