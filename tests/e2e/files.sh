@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The files of one run say the same: pprof as go tool pprof reads it, folded stacks, OTLP as the
-# official modules and spanprof show read it; and what show does with files that are none.
+# official modules and spanprof show read it, which makes the same .otlp file of the pprof file; and
+# what show does with files that are none.
 # Time limit: 150
 #
 #   tests/e2e/files.sh BUILD_DIR
@@ -131,6 +132,21 @@ selections()
 	done
 }
 
+# What pprof has no place for aside: stacks that are cut, times of spans.
+pprof_says_the_same()
+{
+	run 0 "$spanprof" show "$work/a.pb.gz" -o "$work/c.otlp" -o "$work/c.folded"
+	"$work/sink" check "$work/c.otlp" >"$work/figures" || fail "c.otlp: $(cat "$work/figures")"
+	"$work/sink" rows "$work/a.otlp" >"$work/wanted"
+	"$work/sink" rows "$work/c.otlp" >"$work/got"
+	expect_within 'rows of a.otlp' "$(wc -l <"$work/wanted")" 50 100000
+	expect 'differences to those of a.pb.gz' \
+		"$(diff "$work/wanted" "$work/got" | grep -c '^[<>]')" 0
+	sort "$work/a.folded" >"$work/wanted"
+	expect 'differences between folded stacks' \
+		"$(sort "$work/c.folded" | diff "$work/wanted" - | grep -c '^[<>]')" 0
+}
+
 on_stdout()
 {
 	run 0 "$spanprof" -p "$shop_pid" -d 1 -o -
@@ -154,6 +170,7 @@ no_files()
 {
 	: >"$work/empty.otlp"
 	head -c 1000 "$work/a.otlp" >"$work/short.otlp"
+	head -c 1000 "$work/a.pb.gz" >"$work/short.pb.gz"
 	truncate -s 129M "$work/large.otlp"
 	# A dictionary of 200,000 mappings, each of two bytes.
 	{ printf '\022\200\265\030'; yes a | head -c 400000 | tr 'a\n' '\n\000'; } >"$work/dense.otlp"
@@ -162,7 +179,7 @@ no_files()
 	no_file 'no such file' 1 'No such file' show "$work/none.otlp"
 	no_file 'empty' 1 'no profile' show "$work/empty.otlp"
 	no_file 'truncated' 1 'not an OTLP' show "$work/short.otlp"
-	no_file 'a pprof file' 1 'not an OTLP' show "$work/a.pb.gz"
+	no_file 'truncated, pprof' 1 'damaged or cut off' show "$work/short.pb.gz"
 	no_file 'a folder' 1 'not a regular file' show "$work"
 	no_file 'a device' 1 'not a regular file' show /dev/zero
 	no_file 'one of two' 1 'No such file' show "$work/a.otlp" "$work/none.otlp"
@@ -181,6 +198,7 @@ child "$shop_pid"
 several_at_once
 span_by_span
 selections
+pprof_says_the_same
 on_stdout
 no_files
 verdict

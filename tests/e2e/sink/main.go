@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Command sink receives OTLP profiles over HTTP on the loopback and checks each request; with
 // "check FILE..." it checks files. One line of JSON per request or file; exit 1 on any problem.
-// "list FILE..." and "unframe FILE DIRECTORY": see list.go.
+// "list FILE..." and "unframe FILE DIRECTORY": see list.go; "rows FILE...": see rows.go.
 
 package main
 
@@ -19,6 +19,9 @@ func main() {
 	}
 	if len(os.Args) > 1 && os.Args[1] == "list" {
 		exitOn(listFiles(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "rows" {
+		exitOn(printRows(os.Args[2:]))
 	}
 	if len(os.Args) == 4 && os.Args[1] == "unframe" {
 		exitOn(unframe(os.Args[2], os.Args[3]))

@@ -7,6 +7,7 @@
 //	verify waits -truth FILE -pprof FILE                   what the waits program waited for
 //	verify traced -truth FILE -pprof FILE -trace FILE      the same, by runtime/trace
 //	verify storm -pprof FILE                               stacks of the waits program's stormers
+//	verify rows -pprof FILE                                what it says, for a comparison
 //	verify runtime -pprof FILE -samples FILE -from NS -to NS  what runtime/pprof sampled meanwhile
 //
 // It prints its figures and exits 1 when they are worse than its flags allow.
@@ -24,9 +25,9 @@ var errFailed = errors.New("failed")
 func main() {
 	commands := map[string]func([]string) error{"truth": verifyTruth, "shop": verifyShop,
 		"waits": verifyWaits, "traced": verifyTraced, "storm": verifyStorm,
-		"runtime": verifyRuntime}
+		"runtime": verifyRuntime, "rows": printRows}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: verify truth|shop|waits|traced|storm|runtime [flags]")
+		fmt.Fprintln(os.Stderr, "usage: verify truth|shop|waits|traced|storm|rows|runtime [flags]")
 		os.Exit(2)
 	}
 	switch err := commands[os.Args[1]](os.Args[2:]); {

@@ -1,0 +1,3 @@
+module spanprof.test/labelled
+
+go 1.26.0
