@@ -14,7 +14,10 @@
 #include "format/wire_field.h"
 #include "profile/profile.h"
 
-#define FILE_MIB (FORMAT_OTLP_FILE_BYTES_MAX >> 20)
+/* Eight times the largest file; stacks of 40 with labels take seven. Half a MiB of gzip may ask for
+ * it. */
+#define ARENA_BYTES_MAX ((size_t)1 << 30)
+#define FILE_MIB	(FORMAT_OTLP_FILE_BYTES_MAX >> 20)
 /* Profile.mapping to Profile.string_table: no other file that is read has such fields. */
 #define FIELD_MAPPING	   3
 #define FIELD_STRING_TABLE 6
@@ -223,7 +226,7 @@ static int read_message(struct reader *r, const void *data, size_t size)
 	Pprof__Profile *m;
 	int err;
 
-	reading_open_arena(&arena, size);
+	reading_open_arena(&arena, size, ARENA_BYTES_MAX);
 	r->tables = (struct pprof_tables){.arena = &arena, .reading = r->reading};
 	m = pprof__profile__unpack(&allocator, size, data);
 	if (!m && arena.failed)

@@ -15,7 +15,8 @@
 #include "profile/profile.h"
 #include "spans/spans.h"
 
-#define ATTRIBUTES_MAX 64
+#define ARENA_BYTES_MAX ((size_t)2 << 30)
+#define ATTRIBUTES_MAX	64
 /* Larger values than this are no counts of samples and no nanoseconds of a profile. */
 #define VALUE_MAX (INT64_C(1) << 53)
 
@@ -356,7 +357,7 @@ int otlp_read_request(struct otlp_reader *r, const uint8_t *data, size_t size)
 	Otlp__Request *m;
 	int err;
 
-	reading_open_arena(&arena, size);
+	reading_open_arena(&arena, size, ARENA_BYTES_MAX);
 	m = otlp__request__unpack(&allocator, size, data);
 	if (!m && arena.failed)
 		err = -ENOMEM;

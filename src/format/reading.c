@@ -16,7 +16,6 @@
  * lets a small file be all of such messages. */
 #define ARENA_BYTES_PER_BYTE 64
 #define ARENA_BYTES_FLOOR    ((size_t)1 << 20)
-#define ARENA_BYTES_MAX	     ((size_t)2 << 30)
 
 const struct profile_config reading_config = {
 	.samples_max = (size_t)4 << 20,
@@ -53,10 +52,10 @@ int reading_spend(struct reading *r, const char *text)
 	return 0;
 }
 
-void reading_open_arena(struct arena *arena, size_t size)
+void reading_open_arena(struct arena *arena, size_t size, size_t max_bytes)
 {
-	size_t cap = size < ARENA_BYTES_MAX / ARENA_BYTES_PER_BYTE ? size * ARENA_BYTES_PER_BYTE
-								   : ARENA_BYTES_MAX;
+	size_t cap =
+		size < max_bytes / ARENA_BYTES_PER_BYTE ? size * ARENA_BYTES_PER_BYTE : max_bytes;
 
 	arena_open(arena, cap + ARENA_BYTES_FLOOR);
 }

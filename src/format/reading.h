@@ -32,8 +32,9 @@ int reading_fail(struct reading *r, const char *format, ...) __attribute__((form
 /* Accounts for another look at this text; -EBADMSG when a small input repeats long names. */
 int reading_spend(struct reading *r, const char *text);
 
-/* An arena with room for the messages in so many bytes, and protobuf-c's way to it. */
-void reading_open_arena(struct arena *arena, size_t size);
+/* An arena with room for the messages in so many bytes, `max_bytes` at most; and protobuf-c's way
+ * to it. */
+void reading_open_arena(struct arena *arena, size_t size, size_t max_bytes);
 ProtobufCAllocator reading_allocator(struct arena *arena);
 
 /* Cuts in place what a string table would cut, so that later looks at it walk little. */
