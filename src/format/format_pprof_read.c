@@ -28,9 +28,8 @@ struct reader {
 	struct reading *reading;
 	struct format_pprof_notes *notes;
 	struct profile *out;
-	uint64_t carry_ns;	       /* see profile_scale */
-	uint64_t counts_left, ns_left; /* so that no sum of CPU samples or of waits overflows */
-	const char *service;	       /* of `resource`; NULL: that is the program */
+	uint64_t carry_ns;   /* see profile_scale */
+	const char *service; /* of `resource`; NULL: that is the program */
 	uint32_t resource, program;
 };
 
@@ -85,11 +84,7 @@ static int read_worth(struct reader *r, const Pprof__Sample *m, struct worth *ou
 	if (err)
 		return err;
 	out->count = profile_scale(cpu_ns, 1, types->period_ns, &r->carry_ns);
-	if (out->count > r->counts_left || out->wait_ns > r->ns_left)
-		return reading_fail(r->reading, "its values add up to more than a profile holds");
-	r->counts_left -= out->count;
-	r->ns_left -= out->wait_ns;
-	return 0;
+	return reading_spend_worth(r->reading, out->count, out->wait_ns);
 }
 
 /* The program as the agent would name it, for samples without a label of their service. */
@@ -210,7 +205,6 @@ static int read_profile(struct reader *r, const Pprof__Profile *m)
 	if (start_ns) /* a duration alone is no time that other files' could be joined to */
 		profile_set_end(r->out, start_ns + duration_ns);
 	r->carry_ns = r->types.period_ns / 2;
-	r->counts_left = r->ns_left = INT64_MAX;
 	r->resource = r->program = add_program(r);
 	for (size_t i = 0; !err && i < m->n_sample; i++)
 		err = read_sample(r, m->sample[i]);

@@ -17,8 +17,8 @@
 
 #define ARENA_BYTES_MAX ((size_t)2 << 30)
 #define ATTRIBUTES_MAX	64
-/* Larger values than this are no counts of samples and no nanoseconds of a profile. */
-#define VALUE_MAX (INT64_C(1) << 53)
+/* A longer period than this, a hundred days, is none. */
+#define PERIOD_NS_MAX (INT64_C(1) << 53)
 
 /* How the handle of a stack is kept in the tables: 0 is one not met yet. */
 #define STACK_LOST UINT32_MAX
@@ -99,10 +99,10 @@ static int read_count(const struct part *part, const Otlp__Sample *m, uint64_t *
 {
 	*count = m->n_values ? 0 : m->n_timestamps_unix_nano;
 	for (size_t i = 0; i < m->n_values; i++) {
-		if (m->values[i] < 0 || m->values[i] > VALUE_MAX)
+		if (m->values[i] < 0 ||
+		    __builtin_add_overflow(*count, (uint64_t)m->values[i], count))
 			return reading_fail(part->reader->reading, "a sample has the value %lld",
 					    (long long)m->values[i]);
-		*count += (uint64_t)m->values[i];
 	}
 	return 0;
 }
@@ -196,8 +196,10 @@ static int read_sample(const struct part *part, const Otlp__Sample *m)
 	if (!part->off_cpu)
 		sample.count =
 			profile_scale(sample.count, part->worth_ns, r->period_ns, &r->carry_ns);
-	if (!sample.count)
-		return 0;
+	err = reading_spend_worth(r->reading, part->off_cpu ? 0 : sample.count,
+				  part->off_cpu ? sample.count : 0);
+	if (err || !sample.count)
+		return err;
 	truncated = otlp_tables_find(t, m->attribute_indices, m->n_attribute_indices,
 				     otlp_words[OTLP_STACK_TRUNCATED]);
 	sample.truncated = truncated &&
@@ -256,7 +258,7 @@ static int read_worth(struct part *part, const Otlp__Profile *m)
 	if (part->off_cpu || is_type(t, m->sample_type, OTLP_CPU, OTLP_NANOSECONDS)) {
 		part->worth_ns = 1;
 	} else if (is_type(t, m->sample_type, OTLP_SAMPLES, OTLP_COUNT)) {
-		if (m->period <= 0 || m->period > VALUE_MAX)
+		if (m->period <= 0 || m->period > PERIOD_NS_MAX)
 			return reading_fail(t->reading, "a profile of samples has the period %lld",
 					    (long long)m->period);
 		part->worth_ns = (uint64_t)m->period;
@@ -267,7 +269,7 @@ static int read_worth(struct part *part, const Otlp__Profile *m)
 /* Of CPU time or, when that is asked for, between looks at what is on no CPU. 0: it has none. */
 static uint64_t period_of(const struct otlp_tables *t, const Otlp__Profile *m, bool off_cpu)
 {
-	bool has = m->period > 0 && m->period <= VALUE_MAX && !check_type(t, m->sample_type) &&
+	bool has = m->period > 0 && m->period <= PERIOD_NS_MAX && !check_type(t, m->sample_type) &&
 		   is_type(t, m->sample_type, OTLP_OFF_CPU, OTLP_NANOSECONDS) == off_cpu;
 
 	return has ? (uint64_t)m->period : 0;

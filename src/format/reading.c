@@ -27,6 +27,8 @@ struct reading reading_of(size_t size, char *why, size_t why_size)
 {
 	return (struct reading){
 		.text_left = (uint64_t)size * TEXT_BYTES_PER_BYTE + TEXT_BYTES_FLOOR,
+		.counts_left = INT64_MAX,
+		.waits_ns_left = INT64_MAX,
 		.why = why,
 		.why_size = why_size,
 	};
@@ -49,6 +51,15 @@ int reading_spend(struct reading *r, const char *text)
 	if (size > r->text_left)
 		return reading_fail(r, "it repeats its names more often than a profile does");
 	r->text_left -= size;
+	return 0;
+}
+
+int reading_spend_worth(struct reading *r, uint64_t count, uint64_t wait_ns)
+{
+	if (count > r->counts_left || wait_ns > r->waits_ns_left)
+		return reading_fail(r, "its values add up to more than a profile holds");
+	r->counts_left -= count;
+	r->waits_ns_left -= wait_ns;
 	return 0;
 }
 

@@ -18,7 +18,8 @@
 
 struct reading {
 	uint64_t text_left; /* bytes of names that may still be looked at, in the whole file */
-	char *why;	    /* lent: where a sentence about an error goes */
+	uint64_t counts_left, waits_ns_left; /* so that no sum of its values overflows */
+	char *why;			     /* lent: where a sentence about an error goes */
 	size_t why_size;
 };
 
@@ -31,6 +32,8 @@ struct reading reading_of(size_t size, char *why, size_t why_size);
 int reading_fail(struct reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Accounts for another look at this text; -EBADMSG when a small input repeats long names. */
 int reading_spend(struct reading *r, const char *text);
+/* Accounts for what a sample is worth; -EBADMSG. */
+int reading_spend_worth(struct reading *r, uint64_t count, uint64_t wait_ns);
 
 /* An arena with room for the messages in so many bytes, `max_bytes` at most; and protobuf-c's way
  * to it. */

@@ -176,7 +176,7 @@ uint64_t profile_scale(uint64_t count, uint64_t from_ns, uint64_t to_ns, uint64_
 		return count;
 	value_ns = (unsigned __int128)count * from_ns + *carry_ns;
 	*carry_ns = (uint64_t)(value_ns % to_ns);
-	return (uint64_t)(value_ns / to_ns);
+	return value_ns / to_ns < UINT64_MAX ? (uint64_t)(value_ns / to_ns) : UINT64_MAX;
 }
 
 static void merge_samples(struct merge *m)

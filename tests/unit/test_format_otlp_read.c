@@ -246,6 +246,20 @@ static void fields_in_any_order(void **state)
 	assert_int_equal(total_of_order("DRDRR"), 36);
 }
 
+/* As 10,000 goroutines have it that wait at one place for a quarter of an hour. */
+static void sums_of_any_size(void **state)
+{
+	struct request *r = new_request();
+	struct profile *p;
+	char why[128];
+
+	r->values[0] = INT64_MAX;
+	assert_int_equal(read_request(r, &p, why), 0);
+	assert_true(total(p) == INT64_MAX);
+	profile_close(p);
+	free(r);
+}
+
 static void leaves_out_other_profiles(void **state)
 {
 	struct request *r = new_request();
@@ -292,6 +306,8 @@ static void refuses_bad_indices(void **state)
 static void refuses_bad_values(void **state)
 {
 	REFUSES(r->values[0] = -1, "a sample has the value -1");
+	REFUSES((r->values[0] = r->values[1] = INT64_MAX, r->sample.n_values = 2),
+		"its values add up to more than a profile holds");
 	REFUSES(r->profile.period = 0, "a profile of samples has the period 0");
 	REFUSES(r->link1.trace_id.len = 15, "link 1 has IDs of 15 and 8 bytes");
 	REFUSES(r->link1.span_id.len = 0, "link 1 has IDs of 16 and 0 bytes");
@@ -343,6 +359,7 @@ int main(void)
 		cmocka_unit_test(frames_of_a_collector_file),
 		cmocka_unit_test(shapes_of_other_senders),
 		cmocka_unit_test(fields_in_any_order),
+		cmocka_unit_test(sums_of_any_size),
 		cmocka_unit_test(leaves_out_other_profiles),
 		cmocka_unit_test(refuses_bad_indices),
 		cmocka_unit_test(refuses_bad_values),
