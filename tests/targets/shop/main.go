@@ -63,7 +63,10 @@ func serveCommand(args []string) error {
 	if !loopback(listener.Addr().String()) {
 		return fmt.Errorf("%s is not a loopback address", listener.Addr())
 	}
-	shutdown := setUpTracing()
+	shutdown, err := setUpTracing()
+	if err != nil {
+		return err
+	}
 	defer shutdown()
 	s := &shop{fast: *fast, self: listener.Addr().String(), pool: newPool(4),
 		client: &http.Client{Timeout: 10 * time.Second,

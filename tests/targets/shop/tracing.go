@@ -36,10 +36,16 @@ func (printer) OnEnd(span sdktrace.ReadOnlySpan) {
 		span.SpanContext().SpanID(), took.Round(unit))
 }
 
-func setUpTracing() (shutdown func()) {
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(printer{}),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "shop"))))
+func setUpTracing() (shutdown func(), err error) {
+	export, err := exportOptions()
+	if err != nil {
+		return nil, err
+	}
+	provider := sdktrace.NewTracerProvider(append([]sdktrace.TracerProviderOption{
+		sdktrace.WithSpanProcessor(printer{}),
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "shop"))),
+	}, export...)...)
 	otel.SetTracerProvider(provider)
 	otel.SetTextMapPropagator(propagation.TraceContext{})
-	return func() { _ = provider.Shutdown(context.Background()) }
+	return func() { _ = provider.Shutdown(context.Background()) }, nil
 }
