@@ -160,6 +160,14 @@ sink_start()
 	sink_address=$(head -n 1 "$sink_dir/lines")
 }
 
+# free_address: a loopback address that nobody listened on a moment ago.
+free_address()
+{
+	sink_start -status 200
+	end "$sink_pid" || :
+	echo "$sink_address"
+}
+
 # sink_figure FIELD: that number of every request, a line each.
 sink_figure()
 {

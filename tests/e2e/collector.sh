@@ -7,54 +7,15 @@
 #
 #   tests/e2e/collector.sh BUILD_DIR
 #
-# The Collector is built from its modules (2 minutes of CPU) and kept in the user's cache.
+# The Collector is built from its modules (3 minutes of CPU) and kept in the user's cache.
 set -eu
 spanprof=$(realpath "${1:?usage: collector.sh BUILD_DIR}")/spanprof
 cd "$(dirname "$0")/../.."
 . scripts/lib/go.sh
+. scripts/lib/collector.sh
 . scripts/lib/shop.sh
 . scripts/lib/e2e.sh
 unset OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT
-version=0.159.0
-collector=${XDG_CACHE_HOME:-$HOME/.cache}/spanprof/collector-$version
-
-collector_build()
-{
-	[ ! -x "$collector" ] || return 0
-	echo "building Collector $version" >&2
-	mkdir -p "$(dirname "$collector")" "$work/build"
-	cat >"$work/build/builder.yaml" <<-YAML
-		dist:
-		  name: collector
-		  output_path: $work/build/out
-		receivers:
-		  - gomod: go.opentelemetry.io/collector/receiver/otlpreceiver v$version
-		exporters:
-		  - gomod: github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter v$version
-		  - gomod: go.opentelemetry.io/collector/exporter/debugexporter v$version
-		  - gomod: go.opentelemetry.io/collector/exporter/otlphttpexporter v$version
-		providers:
-		  - gomod: go.opentelemetry.io/collector/confmap/provider/fileprovider v1.65.0
-		conf_resolver:
-		  default_uri_scheme: file
-	YAML
-	(cd "$work/build" && GOFLAGS='' \
-		go run "go.opentelemetry.io/collector/cmd/builder@v$version" --config builder.yaml) \
-		>"$work/build/log" 2>&1 || {
-		tail -5 "$work/build/log" >&2
-		echo "could not fetch and build Collector $version" >&2
-		exit 77
-	}
-	mv "$work/build/out/collector" "$collector.new"
-	mv "$collector.new" "$collector"
-}
-
-free_address()
-{
-	sink_start -status 200
-	end "$sink_pid" || :
-	echo "$sink_address"
-}
 
 # collector_start SIGNAL EXPORTER[,EXPORTER]: a pipeline for that signal; sets collector_pid.
 collector_start()
@@ -151,7 +112,7 @@ wrong_port()
 }
 
 go_build tests/e2e/sink "$work/sink"
-collector_build
+collector_build "$work"
 shop_build "$work"
 shop_start "$work" -load 60
 child "$shop_pid"
