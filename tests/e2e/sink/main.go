@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Command sink receives OTLP profiles over HTTP on the loopback and checks each request; with
 // "check FILE..." it checks files. One line of JSON per request or file; exit 1 on any problem.
-// "list FILE..." and "unframe FILE DIRECTORY": see list.go; "rows FILE...": see rows.go.
+// "list FILE..." and "unframe FILE DIRECTORY": see list.go; "rows FILE...": see rows.go; "join" and
+// "foreign": see join.go.
 
 package main
 
@@ -26,6 +27,12 @@ func main() {
 	if len(os.Args) == 4 && os.Args[1] == "unframe" {
 		exitOn(unframe(os.Args[2], os.Args[3]))
 	}
+	if len(os.Args) == 3 && os.Args[1] == "join" {
+		exitOn(join(os.Args[2]))
+	}
+	if len(os.Args) == 3 && os.Args[1] == "foreign" {
+		exitOn(sendForeign(os.Args[2]))
+	}
 	var s server
 	listen := flag.String("listen", "127.0.0.1:0", "address; the first line printed tells the port")
 	flag.StringVar(&s.directory, "dir", "", "keep every request there, uncompressed")
@@ -35,6 +42,7 @@ func main() {
 	flag.StringVar(&s.partial, "partial", "", "answer 200 with this partial_success message")
 	flag.StringVar(&s.retryAfter, "retry-after", "", "Retry-After of bad answers")
 	flag.DurationVar(&s.delay, "delay", 0*time.Second, "wait before every answer")
+	flag.BoolVar(&s.forwarded, "forwarded", false, "a Collector sends: mind none of its own habits")
 	flag.BoolVar(&s.grpc, "grpc", false, "be a gRPC server instead, with no service")
 	flag.Parse()
 	exitOn(s.run(*listen))
