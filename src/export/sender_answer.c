@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the two small protobuf messages that a receiver answers with; both come from strangers. */
+/* Reads the small protobuf messages that a receiver answers with; all come from strangers. */
 #include "export/sender_answer.h"
 
 #include <errno.h>
@@ -7,6 +7,9 @@
 
 #include "base/bytes.h"
 #include "base/string_table.h"
+
+/* A longer delay is as good as this one. */
+#define DELAY_S_MAX 86400
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
@@ -91,20 +94,81 @@ int sender_answer_read(const void *data, size_t size, struct sender_answer *out)
 	return err;
 }
 
+/* google.protobuf.Duration: seconds = 1, nanos = 2, either may be negative. */
+static int read_duration(const struct field *outer, uint64_t *out_ms)
+{
+	struct bytes b = bytes_over(outer->data, outer->size);
+	int64_t seconds = 0, nanos = 0;
+	struct field f;
+
+	while (next_field(&b, &f)) {
+		if (f.number == 1 && f.type == WIRE_VARINT)
+			seconds = (int64_t)f.value;
+		else if (f.number == 2 && f.type == WIRE_VARINT)
+			nanos = (int64_t)f.value;
+	}
+	if (seconds < 0 || nanos < 0 || nanos >= 1000000000)
+		seconds = nanos = 0;
+	if (seconds > DELAY_S_MAX)
+		seconds = DELAY_S_MAX;
+	*out_ms = (uint64_t)seconds * 1000 + (uint64_t)(nanos + 999999) / 1000000;
+	return b.failed ? -EBADMSG : 0;
+}
+
+/* google.rpc.RetryInfo: retry_delay = 1. */
+static int read_retry_info(const struct field *outer, struct sender_answer *out)
+{
+	struct bytes b = bytes_over(outer->data, outer->size);
+	struct field f;
+	int err = 0;
+
+	out->has_retry_info = true;
+	while (!err && next_field(&b, &f)) {
+		if (f.number == 1 && f.type == WIRE_BYTES)
+			err = read_duration(&f, &out->retry_delay_ms);
+	}
+	return b.failed ? -EBADMSG : err;
+}
+
+/* google.protobuf.Any: type_url = 1, value = 2, in any order; a value of "" may be left out. */
+static int read_detail(const struct field *outer, struct sender_answer *out)
+{
+	static const char wanted[] = "/google.rpc.RetryInfo";
+	const size_t wanted_size = sizeof(wanted) - 1;
+	struct bytes b = bytes_over(outer->data, outer->size);
+	struct field f, value = {0};
+	bool is_retry_info = false;
+
+	while (next_field(&b, &f)) {
+		if (f.number == 1 && f.type == WIRE_BYTES)
+			is_retry_info = f.size >= wanted_size &&
+					!memcmp(f.data + f.size - wanted_size, wanted, wanted_size);
+		else if (f.number == 2 && f.type == WIRE_BYTES)
+			value = f;
+	}
+	if (b.failed)
+		return -EBADMSG;
+	return is_retry_info ? read_retry_info(&value, out) : 0;
+}
+
 int sender_answer_read_status(const void *data, size_t size, struct sender_answer *out)
 {
 	struct bytes b = bytes_over(data, size);
 	struct field f;
+	int err = 0;
 
 	memset(out, 0, sizeof(*out));
-	while (next_field(&b, &f)) {
+	while (!err && next_field(&b, &f)) {
 		if (f.number == 2 && f.type == WIRE_BYTES)
 			take_message(&f, out);
+		else if (f.number == 3 && f.type == WIRE_BYTES)
+			err = read_detail(&f, out);
 	}
-	if (!b.failed)
-		return 0;
-	memset(out, 0, sizeof(*out));
-	return -EBADMSG;
+	if (b.failed)
+		err = -EBADMSG;
+	if (err)
+		memset(out, 0, sizeof(*out));
+	return err;
 }
 
 void sender_answer_read_text(const void *data, size_t size, struct sender_answer *out)

@@ -74,8 +74,55 @@ static void statuses_and_texts(void **state)
 						   &answer),
 			 0);
 	assert_string_equal(answer.message, "bad");
+	assert_false(answer.has_retry_info);
 	sender_answer_read_text(BODY("first \x1b[2J\nsecond"), &answer);
 	assert_string_equal(answer.message, "first \xef\xbf\xbd[2J");
+}
+
+/* google.rpc.Status with one google.rpc.Any of details. */
+#define TYPE_URL "\x0a\x28type.googleapis.com/google.rpc.RetryInfo"
+static void retry_info(void **state)
+{
+	static const struct {
+		const char *data;
+		size_t size;
+		uint64_t delay_ms;
+	} cases[] = {
+		/* 3 s and 1 ns: rounded up. */
+		{BODY("\x1a\x32" TYPE_URL "\x12\x06\x0a\x04\x08\x03\x10\x01"), 3001},
+		{BODY("\x08\x08\x1a\x36\x12\x0a\x0a\x08\x08\x00\x10\x80\xca\xb5\xee\x01" TYPE_URL),
+		 500},
+		{BODY("\x1a\x2a" TYPE_URL), 0},
+		{BODY("\x1a\x2e" TYPE_URL "\x12\x02\x0a\x00"), 0},
+		/* −1 s. */
+		{BODY("\x1a\x39" TYPE_URL
+		      "\x12\x0d\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+		 0},
+		/* 2^63 − 1 s: a day is enough. */
+		{BODY("\x1a\x38" TYPE_URL
+		      "\x12\x0c\x0a\x0a\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f"),
+		 86400000},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(sender_answer_read_status(cases[i].data, cases[i].size, &answer),
+				 0);
+		assert_true(answer.has_retry_info);
+		assert_int_equal(answer.retry_delay_ms, cases[i].delay_ms);
+	}
+	/* Another detail; a type that only ends like it. */
+	assert_int_equal(sender_answer_read_status(BODY("\x1a\x08\x0a\x06x/Help"), &answer), 0);
+	assert_false(answer.has_retry_info);
+	assert_int_equal(
+		sender_answer_read_status(BODY("\x1a\x18\x0a\x16/google.rpc.aRetryInfo"), &answer),
+		0);
+	assert_false(answer.has_retry_info);
+	/* The delay is cut off. */
+	assert_int_equal(sender_answer_read_status(BODY("\x1a\x2f" TYPE_URL "\x12\x03\x0a\x04\x08"),
+						   &answer),
+			 -EBADMSG);
+	assert_false(answer.has_retry_info);
 }
 
 static struct sender_outcome judge(CURLcode rc, long status, const char *type, uint64_t after,
@@ -173,7 +220,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(empty_answers), cmocka_unit_test(partial_success),
 		cmocka_unit_test(malformed),	 cmocka_unit_test(statuses_and_texts),
-		cmocka_unit_test(verdicts),	 cmocka_unit_test(words),
+		cmocka_unit_test(retry_info),	 cmocka_unit_test(verdicts),
+		cmocka_unit_test(words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
