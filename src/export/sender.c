@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/string_table.h"
-#include "export/sender_http.h"
+#include "export/sender_transport.h"
 #include "export/sender_thread.h"
 
 #define QUEUE_BYTES_DEFAULT (8u << 20)
@@ -109,7 +109,8 @@ int sender_open(const struct sender_config *config, struct sender **out, char *w
 	if (!err)
 		err = check_files(&s->settings, why, why_size);
 	if (!err)
-		err = sender_http_open(&s->settings, get_deadline, s, &s->http, why, why_size);
+		err = sender_transport_open(&s->settings, get_deadline, s, &s->transport, why,
+					    why_size);
 	if (err)
 		goto out;
 	s->outage.log = s->log;
@@ -156,7 +157,7 @@ int sender_send(struct sender *s, struct buffer *request, uint64_t samples)
 		err = sender_queue_add(&s->queue, new, &dropped);
 	sender_note_dropped(s, &dropped, why_unsent(s, "the queue is full"));
 	pthread_mutex_unlock(&s->lock);
-	sender_http_wake(s->http);
+	sender_transport_wake(s->transport);
 	return err;
 }
 
@@ -169,7 +170,7 @@ static void stop_thread(struct sender *s)
 	if (!s->server_asked)
 		s->not_before_ns = 0;
 	pthread_mutex_unlock(&s->lock);
-	sender_http_wake(s->http);
+	sender_transport_wake(s->transport);
 	pthread_join(s->thread, NULL);
 }
 
@@ -187,7 +188,7 @@ void sender_close(struct sender *s, struct sender_stats *last)
 	sender_note_dropped(s, &dropped, why_unsent(s, "not delivered before the end"));
 	if (last)
 		*last = s->stats;
-	sender_http_close(s->http);
+	sender_transport_close(s->transport);
 	sender_settings_close(&s->settings);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judges a finished transfer: delivered, to be tried again, or never to be; and says why. */
+/* What became of a request, and the part of the verdict that no protocol decides. */
 #ifndef EXPORT_SENDER_OUTCOME_H
 #define EXPORT_SENDER_OUTCOME_H
 
 #include <curl/curl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export/sender_http.h"
+#include "export/sender_answer.h"
 
 /* What libcurl reports of a transfer. All pointers are lent. */
 struct sender_result {
@@ -16,10 +17,35 @@ struct sender_result {
 	long status;	   /* HTTP, 0 none */
 	const char *content_type;
 	uint64_t retry_after_s; /* 0 not given */
+	const char *fields;	/* header and trailer lines that the protocol keeps */
+	size_t fields_size;
 	const void *body;
 	size_t body_size;
 };
 
-void sender_outcome_of(const struct sender_result *result, struct sender_outcome *out);
+enum sender_verdict {
+	SENDER_DELIVERED,
+	SENDER_RETRY,	/* not now: later perhaps */
+	SENDER_REFUSED, /* never: drop it */
+	SENDER_STOPPED, /* the deadline came first */
+};
+
+struct sender_outcome {
+	enum sender_verdict verdict;
+	bool reached;	   /* somebody answered over HTTP */
+	bool wrong_port;   /* somebody answered, but in another protocol */
+	bool server_asked; /* retry_after_ms comes from the server */
+	uint64_t retry_after_ms;
+	struct sender_answer answer; /* of SENDER_DELIVERED */
+	char reason[384];	     /* of the others, clean, one line */
+};
+
+bool sender_outcome_is_type(const struct sender_result *result, const char *wanted);
+/* Takes a receiver's wish to be left alone for so long; what is too long is not believed. */
+void sender_outcome_wait(struct sender_outcome *out, uint64_t ms);
+/* A transfer that ended without an answer: the verdict by libcurl's code, the reason its words. */
+void sender_outcome_failed(const struct sender_result *result, struct sender_outcome *out);
+/* An HTTP status that is no success. */
+void sender_outcome_status(const struct sender_result *result, struct sender_outcome *out);
 
 #endif

@@ -9,7 +9,8 @@
 #include "base/log.h"
 #include "base/string_table.h"
 #include "export/sender_gzip.h"
-#include "export/sender_http.h"
+#include "export/sender_outcome.h"
+#include "export/sender_transport.h"
 
 #define BACKOFF_FIRST_MS 1000
 #define BACKOFF_MAX_MS	 30000
@@ -141,7 +142,7 @@ static void tell(struct sender *s, const struct sender_outcome *outcome, uint64_
 		sender_outage_failed(&s->outage, now, outcome->reason,
 				     outcome->verdict == SENDER_RETRY, lost);
 	}
-	if (outcome->not_http && !s->hinted) {
+	if (outcome->wrong_port && !s->hinted) {
 		s->hinted = true;
 		log_warn(s->log, "OTLP: %s: is it a gRPC port? " GRPC_PORT_HINT,
 			 s->settings.shown_url);
@@ -158,7 +159,7 @@ static bool send_oldest(struct sender *s)
 
 	request->busy = true;
 	pthread_mutex_unlock(&s->lock);
-	sender_http_post(s->http, request->body, request->size, request->gzip, &outcome);
+	sender_transport_post(s->transport, request->body, request->size, request->gzip, &outcome);
 	now = clock_monotonic_ns();
 	pthread_mutex_lock(&s->lock);
 	go_on = settle(s, &outcome, now);
@@ -189,7 +190,7 @@ static bool step(struct sender *s)
 		wait_ms = (s->not_before_ns - now) / NS_PER_MS + 1;
 	}
 	pthread_mutex_unlock(&s->lock);
-	sender_http_wait(s->http, wait_ms);
+	sender_transport_wait(s->transport, wait_ms);
 	pthread_mutex_lock(&s->lock);
 	return true;
 }

@@ -16,11 +16,11 @@
 #define NS_PER_MS      1000000ull
 #define GRPC_PORT_HINT "port 4317 is usually the Collector's gRPC port; OTLP/HTTP is 4318"
 
-struct sender_http;
+struct sender_transport;
 
 struct sender {
 	struct sender_settings settings;
-	struct sender_http *http;
+	struct sender_transport *transport;
 	const struct log *log;
 	uint64_t flush_timeout_ms;
 	pthread_t thread;

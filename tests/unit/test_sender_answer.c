@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "export/sender_outcome.h"
+#include "export/sender_protocol.h"
 
 #define BODY(text) text, sizeof(text) - 1
 
@@ -135,9 +136,9 @@ static struct sender_outcome judge(CURLcode rc, long status, const char *type, u
 				       .retry_after_s = after,
 				       .body = body,
 				       .body_size = strlen(body)};
-	struct sender_outcome out;
+	struct sender_outcome out = {0};
 
-	sender_outcome_of(&result, &out);
+	sender_protocol_http.judge(&result, &out);
 	return out;
 }
 
@@ -148,7 +149,7 @@ static void verdicts(void **state)
 		long status;
 		const char *type, *body;
 		enum sender_verdict verdict;
-		bool not_http;
+		bool wrong_port;
 	} cases[] = {
 		{CURLE_OK, 200, "application/x-protobuf", "", SENDER_DELIVERED, false},
 		{CURLE_OK, 202, NULL, "", SENDER_DELIVERED, false},
@@ -182,7 +183,7 @@ static void verdicts(void **state)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		out = judge(cases[i].rc, cases[i].status, cases[i].type, 0, cases[i].body);
 		assert_int_equal(out.verdict, cases[i].verdict);
-		assert_int_equal(out.not_http, cases[i].not_http);
+		assert_int_equal(out.wrong_port, cases[i].wrong_port);
 		assert_int_equal(out.reached, cases[i].status != 0);
 		assert_int_equal(out.reason[0] != '\0', out.verdict != SENDER_DELIVERED);
 	}
