@@ -115,9 +115,11 @@ int sender_open(const struct sender_config *config, struct sender **out, char *w
 		goto out;
 	s->outage.log = s->log;
 	s->outage.url = s->settings.shown_url;
-	s->hinted = s->settings.grpc_port;
-	if (s->settings.grpc_port)
-		log_warn(s->log, "OTLP: %s: " GRPC_PORT_HINT, s->settings.shown_url);
+	if (s->settings.odd_port)
+		sender_hint(s);
+	if (s->settings.path_ignored)
+		log_warn(s->log, "OTLP: %s: the endpoint's path is ignored: gRPC has none",
+			 s->settings.shown_url);
 	err = start_thread(s);
 out:
 	if (err && err != -ENOENT && !why[0])

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends encoded OTLP requests over HTTP on a thread of its own: bounded queue, retry, counters. */
+/* Sends encoded OTLP requests over HTTP or gRPC on a thread of its own: bounded queue, retry,
+ * counters. */
 #ifndef EXPORT_SENDER_H
 #define EXPORT_SENDER_H
 
@@ -12,7 +13,8 @@ struct sender;
 
 struct sender_config {
 	const struct log *log; /* lent */
-	const char *endpoint;  /* base URL; NULL: take it from the environment */
+	const char *
+		endpoint; /* base URL, for gRPC host:port too; NULL: take it from the environment */
 	size_t queue_bytes_max;
 	uint64_t flush_timeout_ms;
 };

@@ -2,6 +2,7 @@
 /* Reads OTEL_EXPORTER_OTLP_HEADERS: `name=value,name2=value2`, values percent-encoded. */
 #include "export/sender_settings.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,21 +36,21 @@ static bool is_letter_or_digit(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* A header name is a token (RFC 9110 section 5.6.2). */
-static bool is_token(struct text name)
+/* A header name is a token (RFC 9110 section 5.6.2), that of gRPC metadata has less signs. */
+static bool is_name(struct text name, bool grpc)
 {
+	const char *signs = grpc ? "-._" : "!#$%&'*+-.^_`|~";
 	size_t i;
 
 	for (i = 0; i < name.size; i++) {
-		if (!is_letter_or_digit(name.at[i]) &&
-		    (!name.at[i] || !strchr("!#$%&'*+-.^_`|~", name.at[i])))
+		if (!is_letter_or_digit(name.at[i]) && (!name.at[i] || !strchr(signs, name.at[i])))
 			return false;
 	}
 	return name.size > 0;
 }
 
 /* Headers that say how the body is made: another value would make every request wrong. */
-static bool is_ours(struct text name)
+static bool is_ours(struct text name, bool grpc)
 {
 	static const char *const ours[] = {"content-type",
 					   "content-encoding",
@@ -64,6 +65,8 @@ static bool is_ours(struct text name)
 					   "otlp-profiles-development-version"};
 	size_t i;
 
+	if (grpc && name.size >= 5 && !strncasecmp(name.at, "grpc-", 5))
+		return true;
 	for (i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
 		if (strlen(ours[i]) == name.size && !strncasecmp(ours[i], name.at, name.size))
 			return true;
@@ -71,8 +74,16 @@ static bool is_ours(struct text name)
 	return false;
 }
 
-/* Decodes in place of `to`; false: bad encoding or a byte no header may hold. */
-static bool decode(char *to, struct text value)
+/* HTTP allows tabs and bytes that are no ASCII, gRPC metadata does not. */
+static bool is_value_byte(unsigned char c, bool grpc)
+{
+	if (grpc)
+		return c >= ' ' && c < 0x7f;
+	return (c >= ' ' || c == '\t') && c != 0x7f;
+}
+
+/* Decodes to `to`; false: bad encoding or a byte no header may hold. */
+static bool decode(char *to, struct text value, bool grpc)
 {
 	size_t i, used = 0;
 	int high, low;
@@ -90,7 +101,7 @@ static bool decode(char *to, struct text value)
 			c = (char)(high << 4 | low);
 			i += 2;
 		}
-		if (((unsigned char)c < ' ' && c != '\t') || c == 0x7f)
+		if (!is_value_byte((unsigned char)c, grpc))
 			return false;
 		to[used++] = c;
 	}
@@ -104,11 +115,12 @@ static int add_header(struct sender_reading *r, const char *source, struct text 
 	struct sender_settings *s = r->out;
 	int shown = name.size > 64 ? 64 : (int)name.size;
 	char *line;
+	size_t i;
 
-	if (!is_token(name))
+	if (!is_name(name, s->grpc))
 		return sender_reading_fail(r, "%s: '%.*s' is no header name", source, shown,
 					   name.at);
-	if (is_ours(name))
+	if (is_ours(name, s->grpc))
 		return sender_reading_fail(r, "%s: header %.*s is set by spanprof itself", source,
 					   shown, name.at);
 	if (s->header_count == SENDER_HEADERS_MAX)
@@ -121,9 +133,10 @@ static int add_header(struct sender_reading *r, const char *source, struct text 
 	if (!line)
 		return -ENOMEM;
 	/* curl reads "Name:" as "remove this header" and "Name;" as one with an empty value. */
-	memcpy(line, name.at, name.size);
+	for (i = 0; i < name.size; i++)
+		line[i] = s->grpc ? (char)tolower(name.at[i]) : name.at[i];
 	memcpy(line + name.size, value.size ? ": " : ";", value.size ? 3 : 2);
-	if (value.size && !decode(line + name.size + 2, value)) {
+	if (value.size && !decode(line + name.size + 2, value, s->grpc)) {
 		free(line);
 		return sender_reading_fail(r, "%s: value of %.*s is not properly percent-encoded",
 					   source, shown, name.at);

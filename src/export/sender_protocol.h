@@ -29,6 +29,7 @@ struct sender_protocol {
 };
 
 extern const struct sender_protocol sender_protocol_http;
+extern const struct sender_protocol sender_protocol_grpc;
 
 /* Appends a copy of the line. -ENOMEM: the list is as before. */
 int sender_protocol_add(struct curl_slist **list, const char *line);

@@ -48,32 +48,19 @@ static const char *lookup(struct sender_reading *r, const char *suffix, char nam
 	return NULL;
 }
 
-static int read_endpoint(struct sender_reading *r, const char *endpoint)
-{
-	char name[NAME_MAX_BYTES];
-	const char *value;
-
-	if (endpoint)
-		return sender_read_url(r, "--otlp-endpoint", endpoint, true);
-	value = lookup(r, "ENDPOINT", name);
-	if (!value)
-		return -ENOENT;
-	return sender_read_url(r, name, value, !strcmp(name, "OTEL_EXPORTER_OTLP_ENDPOINT"));
-}
-
 static int read_protocol(struct sender_reading *r)
 {
 	char name[NAME_MAX_BYTES];
 	const char *value = lookup(r, "PROTOCOL", name);
 
-	if (!value || !strcasecmp(value, "http/protobuf"))
+	r->out->grpc = value && !strcasecmp(value, "grpc");
+	if (!value || r->out->grpc || !strcasecmp(value, "http/protobuf"))
 		return 0;
-	if (!strcasecmp(value, "grpc") || !strcasecmp(value, "http/json"))
+	if (!strcasecmp(value, "http/json"))
 		return sender_reading_fail(
-			r, "%s: %s is not supported yet: use http/protobuf, port 4318", name,
-			value);
-	return sender_reading_fail(r, "%s: unknown protocol '%.64s': use http/protobuf", name,
-				   value);
+			r, "%s: http/json is not supported: use http/protobuf or grpc", name);
+	return sender_reading_fail(r, "%s: unknown protocol '%.64s': use http/protobuf or grpc",
+				   name, value);
 }
 
 static int read_compression(struct sender_reading *r)
@@ -109,13 +96,14 @@ static int read_timeout(struct sender_reading *r)
 	return 0;
 }
 
-/* INSECURE speaks of gRPC only (for HTTP the scheme decides): checked, then without effect. */
+/* Speaks only of gRPC endpoints without a scheme, but is checked all the same. */
 static int read_insecure(struct sender_reading *r)
 {
 	char name[NAME_MAX_BYTES];
 	const char *value = lookup(r, "INSECURE", name);
 
-	if (!value || !strcasecmp(value, "true") || !strcasecmp(value, "false"))
+	r->out->insecure = value && !strcasecmp(value, "true");
+	if (!value || r->out->insecure || !strcasecmp(value, "false"))
 		return 0;
 	return sender_reading_fail(r, "%s: '%.64s' is neither true nor false", name, value);
 }
@@ -149,6 +137,24 @@ static int read_files(struct sender_reading *r)
 	return err;
 }
 
+static int read_endpoint(struct sender_reading *r, const char *flag)
+{
+	char name[NAME_MAX_BYTES] = "--otlp-endpoint";
+	const char *value = flag ? flag : lookup(r, "ENDPOINT", name);
+	int err;
+
+	if (!value)
+		return -ENOENT;
+	/* They say how it is to be read. */
+	err = read_protocol(r);
+	if (!err)
+		err = read_insecure(r);
+	if (err)
+		return err;
+	return sender_read_url(r, name, value,
+			       flag || !strcmp(name, "OTEL_EXPORTER_OTLP_ENDPOINT"));
+}
+
 static int read_all(struct sender_reading *r, const char *endpoint)
 {
 	char name[NAME_MAX_BYTES];
@@ -157,13 +163,9 @@ static int read_all(struct sender_reading *r, const char *endpoint)
 
 	err = read_endpoint(r, endpoint);
 	if (!err)
-		err = read_protocol(r);
-	if (!err)
 		err = read_compression(r);
 	if (!err)
 		err = read_timeout(r);
-	if (!err)
-		err = read_insecure(r);
 	if (!err)
 		err = read_files(r);
 	headers = err ? NULL : lookup(r, "HEADERS", name);

@@ -15,7 +15,7 @@
 
 struct sender_settings {
 	char *url;	 /* requests go here; user and password are not in it */
-	char *shown_url; /* the same without a query, clean for a log */
+	char *shown_url; /* for a log: clean, no query, no path that is always the same */
 	char *user;	 /* from the URL, decoded; NULL none */
 	char *password;
 	char *headers[SENDER_HEADERS_MAX]; /* as curl takes them: "Name: value" */
@@ -26,7 +26,10 @@ struct sender_settings {
 	uint64_t timeout_ms;
 	bool gzip;
 	bool tls;
-	bool grpc_port; /* the port is 4317 */
+	bool grpc;
+	bool insecure;	   /* no TLS for a gRPC endpoint without a scheme */
+	bool odd_port;	   /* the port is usually that of the other protocol */
+	bool path_ignored; /* the endpoint's path: gRPC has none of its own */
 };
 
 /* Like getenv, so that tests and the fuzzer can stand in for the environment. */
@@ -41,7 +44,7 @@ int sender_settings_read(const char *endpoint, sender_getenv get, void *context,
 			 struct sender_settings *out, char *why, size_t why_size);
 void sender_settings_close(struct sender_settings *s);
 
-/* For the stage itself: shared by the two files that read settings. */
+/* For the stage itself: shared by the files that read settings. */
 struct sender_reading {
 	sender_getenv get;
 	void *context;
@@ -53,7 +56,10 @@ struct sender_reading {
 /* Writes `why`; always -EINVAL. */
 int sender_reading_fail(struct sender_reading *r, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The endpoint in `text`, which `source` (a flag or variable) gave; `base`: append the path. */
+/*
+ * The endpoint in `text`, which `source` (a flag or variable) gave, for the protocol read before;
+ * `base`: append OTLP/HTTP's path.
+ */
 int sender_read_url(struct sender_reading *r, const char *source, const char *text, bool base);
 int sender_read_headers(struct sender_reading *r, const char *source, const char *text);
 

@@ -127,6 +127,19 @@ static bool settle(struct sender *s, struct sender_outcome *outcome, uint64_t no
 	return false;
 }
 
+void sender_hint(struct sender *s)
+{
+	if (s->hinted)
+		return;
+	s->hinted = true;
+	log_warn(s->log, "OTLP: %s: %s", s->settings.shown_url,
+		 s->settings.grpc
+			 ? "is it an OTLP/HTTP port? then set OTEL_EXPORTER_OTLP_PROTOCOL to "
+			   "http/protobuf; gRPC is usually port 4317"
+			 : "is it a gRPC port? then set OTEL_EXPORTER_OTLP_PROTOCOL=grpc; "
+			   "OTLP/HTTP is usually port 4318");
+}
+
 /* Logs an outcome. Without the lock: a log's pipe may be full. */
 static void tell(struct sender *s, const struct sender_outcome *outcome, uint64_t now,
 		 uint64_t lost)
@@ -142,11 +155,8 @@ static void tell(struct sender *s, const struct sender_outcome *outcome, uint64_
 		sender_outage_failed(&s->outage, now, outcome->reason,
 				     outcome->verdict == SENDER_RETRY, lost);
 	}
-	if (outcome->wrong_port && !s->hinted) {
-		s->hinted = true;
-		log_warn(s->log, "OTLP: %s: is it a gRPC port? " GRPC_PORT_HINT,
-			 s->settings.shown_url);
-	}
+	if (outcome->wrong_port)
+		sender_hint(s);
 }
 
 /* Posts the oldest request. Called with the lock, which is open meanwhile. False: stop. */

@@ -13,8 +13,7 @@
 #include "export/sender_queue.h"
 #include "export/sender_settings.h"
 
-#define NS_PER_MS      1000000ull
-#define GRPC_PORT_HINT "port 4317 is usually the Collector's gRPC port; OTLP/HTTP is 4318"
+#define NS_PER_MS 1000000ull
 
 struct sender_transport;
 
@@ -44,6 +43,8 @@ struct sender {
 /* Counts what was dropped and keeps the reason. Called with the lock. */
 void sender_note_dropped(struct sender *s, const struct sender_dropped *dropped,
 			 const char *reason);
+/* Says, once, that the port may be that of the other protocol. */
+void sender_hint(struct sender *s);
 /* The thread's main function; the context is the sender. */
 void *sender_thread_run(void *context);
 

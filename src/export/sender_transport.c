@@ -179,7 +179,7 @@ int sender_transport_open(const struct sender_settings *settings, sender_deadlin
 	*out = NULL;
 	if (!t)
 		return -ENOMEM;
-	t->protocol = &sender_protocol_http;
+	t->protocol = settings->grpc ? &sender_protocol_grpc : &sender_protocol_http;
 	t->deadline = deadline;
 	t->context = context;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))

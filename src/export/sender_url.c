@@ -12,7 +12,9 @@
 #include "base/string_table.h"
 
 #define PROFILES_PATH "/v1development/profiles"
-#define URL_MAX	      2048
+#define PROFILES_METHOD                                                                            \
+	"/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+#define URL_MAX 2048
 
 /*
  * An endpoint for a message: scheme, then what follows the last '@' (a password may hold any
@@ -52,6 +54,12 @@ static int check_text(struct sender_reading *r, const char *source, const char *
 			return sender_reading_fail(r, "%s: '%s' has a space or control character",
 						   source, shown);
 	}
+	/* unix:/run/otlp.sock is a target for gRPC's own libraries, and no host for libcurl. */
+	if (!strstr(text, "://") && r->out->grpc)
+		return strchr(text, '/')
+			       ? sender_reading_fail(r, "%s: '%s' is neither host:port nor a URL",
+						     source, shown)
+			       : 0;
 	if (!strstr(text, "://"))
 		return sender_reading_fail(r, "%s: '%s' has no scheme: write http://%s", source,
 					   shown, shown);
@@ -112,9 +120,41 @@ static int append_path(CURLU *url)
 	return curl_url_set(url, CURLUPART_PATH, path, 0) ? -ENOMEM : 0;
 }
 
+/* Only host and port of a gRPC endpoint count: the path is the method's name. */
+static int take_method(struct sender_settings *s, CURLU *url)
+{
+	char *path = NULL, *query = NULL;
+	int err = get_part(url, CURLUPART_PATH, 0, &path);
+
+	if (!err)
+		err = get_part(url, CURLUPART_QUERY, 0, &query);
+	s->path_ignored = query || (path && strcmp(path, "/") && strcmp(path, PROFILES_METHOD));
+	free(path);
+	free(query);
+	if (err)
+		return err;
+	return curl_url_set(url, CURLUPART_QUERY, NULL, 0) ||
+			       curl_url_set(url, CURLUPART_PATH, PROFILES_METHOD, 0)
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int show_url(struct sender_settings *s)
+{
+	const char *end = strstr(s->url, s->grpc ? PROFILES_METHOD : "?");
+	size_t size = end ? (size_t)(end - s->url) : strlen(s->url);
+	char shown[512];
+
+	size = string_clean(shown, sizeof(shown) - sizeof(" over gRPC"), s->url, size);
+	if (s->grpc)
+		strcpy(shown + size, " over gRPC");
+	s->shown_url = strdup(shown);
+	return s->shown_url ? 0 : -ENOMEM;
+}
+
 static int finish(struct sender_settings *s, CURLU *url)
 {
-	char shown[512], *port = NULL, *scheme = NULL;
+	char *port = NULL, *scheme = NULL;
 	int err;
 
 	err = get_part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT, &port);
@@ -125,16 +165,24 @@ static int finish(struct sender_settings *s, CURLU *url)
 	if (!err && (!s->url || !port || !scheme))
 		err = -EINVAL;
 	if (!err) {
-		s->grpc_port = !strcmp(port, "4317");
+		s->odd_port = !strcmp(port, s->grpc ? "4318" : "4317");
 		s->tls = !strcasecmp(scheme, "https");
-		string_clean(shown, sizeof(shown), s->url, strcspn(s->url, "?"));
-		s->shown_url = strdup(shown);
-		if (!s->shown_url)
-			err = -ENOMEM;
+		err = show_url(s);
 	}
 	free(port);
 	free(scheme);
 	return err;
+}
+
+static CURLUcode parse(const struct sender_settings *s, CURLU *url, const char *text)
+{
+	char full[URL_MAX + sizeof("https://")];
+
+	if (s->grpc && !strstr(text, "://")) {
+		snprintf(full, sizeof(full), "%s://%s", s->insecure ? "http" : "https", text);
+		text = full;
+	}
+	return curl_url_set(url, CURLUPART_URL, text, 0);
 }
 
 int sender_read_url(struct sender_reading *r, const char *source, const char *text, bool base)
@@ -150,7 +198,7 @@ int sender_read_url(struct sender_reading *r, const char *source, const char *te
 	url = curl_url();
 	if (!url)
 		return -ENOMEM;
-	rc = curl_url_set(url, CURLUPART_URL, text, 0);
+	rc = parse(r->out, url, text);
 	if (rc) {
 		show(text, shown, sizeof(shown));
 		err = rc == CURLUE_OUT_OF_MEMORY
@@ -160,7 +208,9 @@ int sender_read_url(struct sender_reading *r, const char *source, const char *te
 	}
 	if (!err)
 		err = take_credentials(r->out, url);
-	if (!err && base)
+	if (!err && r->out->grpc)
+		err = take_method(r->out, url);
+	else if (!err && base)
 		err = append_path(url);
 	if (!err)
 		err = finish(r->out, url);

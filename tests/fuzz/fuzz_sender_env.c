@@ -41,8 +41,12 @@ static void check(int err, const struct sender_settings *s, const char *why)
 	}
 	if (strncmp(s->url, "http", 4) || strchr(s->shown_url, '?') || !s->timeout_ms)
 		abort();
+	if (s->grpc && (!strstr(s->url, ".v1development.ProfilesService/Export") ||
+			!strstr(s->shown_url, " over gRPC")))
+		abort();
 	for (i = 0; i < s->header_count; i++) {
-		if (strpbrk(s->headers[i], "\r\n"))
+		if (strpbrk(s->headers[i], "\r\n") ||
+		    (s->grpc && !strncmp(s->headers[i], "grpc-", 5)))
 			abort();
 	}
 }

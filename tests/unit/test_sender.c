@@ -232,7 +232,7 @@ static void knows_a_grpc_port(void **state)
 	finish();
 	check_stats(0, 0, 7);
 	assert_string_equal(scene.stats.last_error, "the answer is not HTTP");
-	assert_int_equal(times(scene.said, "OTLP/HTTP is 4318"), 1);
+	assert_int_equal(times(scene.said, "then set OTEL_EXPORTER_OTLP_PROTOCOL=grpc; "), 1);
 	assert_int_equal(times(scene.said, "the answer is not HTTP"), 1);
 }
 

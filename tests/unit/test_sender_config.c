@@ -57,7 +57,8 @@ static void flag_alone(void **state)
 	assert_string_equal(settings.shown_url, settings.url);
 	assert_true(settings.gzip);
 	assert_false(settings.tls);
-	assert_false(settings.grpc_port);
+	assert_false(settings.grpc);
+	assert_false(settings.odd_port);
 	assert_int_equal(settings.timeout_ms, 10000);
 	assert_int_equal(settings.header_count, 0);
 	assert_null(settings.user);
@@ -132,25 +133,26 @@ static void bad_endpoints(void **state)
 	assert_null(settings.url);
 }
 
-static void grpc_port(void **state)
+static void port_of_the_other_protocol(void **state)
 {
 	assert_int_equal(READ("http://h:4317"), 0);
-	assert_true(settings.grpc_port);
+	assert_true(settings.odd_port);
 }
 
 static void protocols(void **state)
 {
 	assert_int_equal(READ("http://h", SHORT("PROTOCOL"), "http/protobuf"), 0);
 	sender_settings_close(&settings);
-	assert_int_equal(READ("http://h", SHORT("PROTOCOL"), "grpc"), -EINVAL);
-	assert_string_equal(why, "OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not supported yet: use "
-				 "http/protobuf, port 4318");
+	assert_int_equal(READ("http://h", SHORT("PROTOCOL"), "http/json"), -EINVAL);
+	assert_string_equal(why, "OTEL_EXPORTER_OTLP_PROTOCOL: http/json is not supported: use "
+				 "http/protobuf or grpc");
 	assert_int_equal(
 		READ("http://h", SHORT("PROTOCOL"), "grpc", LONG("PROTOCOL"), "http/protobuf"), 0);
+	assert_false(settings.grpc);
 	sender_settings_close(&settings);
 	assert_int_equal(READ("http://h", LONG("PROTOCOL"), "car\nrier"), -EINVAL);
 	assert_string_equal(why, "OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL: unknown protocol "
-				 "'car\xef\xbf\xbdrier': use http/protobuf");
+				 "'car\xef\xbf\xbdrier': use http/protobuf or grpc");
 }
 
 static void compression(void **state)
@@ -241,6 +243,97 @@ static void certificates(void **state)
 	assert_string_equal(why, "OTEL_EXPORTER_OTLP_INSECURE: 'maybe' is neither true nor false");
 }
 
+static void grpc_endpoints(void **state)
+{
+#define METHOD "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+	static const struct {
+		const char *endpoint, *insecure, *url, *shown;
+		bool tls, path_ignored;
+	} cases[] = {
+		{"http://h:4317", "false", "http://h:4317" METHOD, "http://h:4317 over gRPC", false,
+		 false},
+		{"https://h:4317/", "true", "https://h:4317" METHOD, "https://h:4317 over gRPC",
+		 true, false},
+		{"h:4317", "true", "http://h:4317" METHOD, "http://h:4317 over gRPC", false, false},
+		{"h:4317", "false", "https://h:4317" METHOD, "https://h:4317 over gRPC", true,
+		 false},
+		{"h:4317", NULL, "https://h:4317" METHOD, "https://h:4317 over gRPC", true, false},
+		{"[::1]:4317", "True", "http://[::1]:4317" METHOD, "http://[::1]:4317 over gRPC",
+		 false, false},
+		{"http://h:4317/otlp/", NULL, "http://h:4317" METHOD, "http://h:4317 over gRPC",
+		 false, true},
+		{"http://h:4317?token=secret#x", NULL, "http://h:4317" METHOD,
+		 "http://h:4317 over gRPC", false, true},
+		{"http://h:4317" METHOD, NULL, "http://h:4317" METHOD, "http://h:4317 over gRPC",
+		 false, false},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(READ(NULL, SHORT("PROTOCOL"), "grpc", LONG("ENDPOINT"),
+				      cases[i].endpoint, SHORT("INSECURE"),
+				      cases[i].insecure ? cases[i].insecure : ""),
+				 0);
+		assert_true(settings.grpc);
+		assert_string_equal(settings.url, cases[i].url);
+		assert_string_equal(settings.shown_url, cases[i].shown);
+		assert_int_equal(settings.tls, cases[i].tls);
+		assert_int_equal(settings.path_ignored, cases[i].path_ignored);
+		assert_false(settings.odd_port);
+		sender_settings_close(&settings);
+	}
+	/* The flag, too. */
+	assert_int_equal(READ("u:p@h:4318", LONG("PROTOCOL"), "GRPC"), 0);
+	assert_string_equal(settings.url, "https://h:4318" METHOD);
+	assert_string_equal(settings.user, "u");
+	assert_string_equal(settings.password, "p");
+	assert_true(settings.odd_port);
+}
+
+static void bad_grpc_endpoints(void **state)
+{
+	assert_int_equal(READ("dns:///h:4317", SHORT("PROTOCOL"), "grpc"), -EINVAL);
+	assert_string_equal(why, "--otlp-endpoint: 'dns:///h:4317': scheme must be http or https");
+	assert_int_equal(READ("unix:/run/otlp", SHORT("PROTOCOL"), "grpc"), -EINVAL);
+	assert_string_equal(why,
+			    "--otlp-endpoint: 'unix:/run/otlp' is neither host:port nor a URL");
+	assert_int_equal(READ("me:secret@h:99999", SHORT("PROTOCOL"), "grpc"), -EINVAL);
+	assert_non_null(strstr(why, "--otlp-endpoint: 'h:99999': "));
+	assert_int_equal(READ("", SHORT("PROTOCOL"), "grpc"), -EINVAL);
+	assert_true(why[0] != '\0');
+	assert_int_equal(READ("h:4317", SHORT("PROTOCOL"), "grpc", SHORT("INSECURE"), "1"),
+			 -EINVAL);
+	assert_string_equal(why, "OTEL_EXPORTER_OTLP_INSECURE: '1' is neither true nor false");
+}
+
+static void grpc_metadata(void **state)
+{
+	static const char *const bad[][2] = {
+		{"a!b=secret", "'a!b' is no header name"},
+		{"k=secret%09", "value of k is not properly percent-encoded"},
+		{"k=secret%c3%a9", "value of k is not properly percent-encoded"},
+		{"GRPC-Timeout=secret", "header GRPC-Timeout is set by spanprof itself"},
+		{"TE=secret", "header TE is set by spanprof itself"},
+	};
+	size_t i;
+
+	assert_int_equal(READ("h:1", SHORT("PROTOCOL"), "grpc", SHORT("HEADERS"),
+			      "X-Scope-OrgID=Team%207,User-Agent=me,E="),
+			 0);
+	assert_int_equal(settings.header_count, 3);
+	assert_string_equal(settings.headers[0], "x-scope-orgid: Team 7");
+	assert_string_equal(settings.headers[1], "user-agent: me");
+	assert_string_equal(settings.headers[2], "e;");
+	sender_settings_close(&settings);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(
+			READ("h:1", SHORT("PROTOCOL"), "grpc", SHORT("HEADERS"), bad[i][0]),
+			-EINVAL);
+		assert_non_null(strstr(why, bad[i][1]));
+		assert_null(strstr(why, "secret"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,13 +343,16 @@ int main(void)
 		cmocka_unit_test_teardown(which_endpoint_wins, close_settings),
 		cmocka_unit_test_teardown(credentials_are_apart, close_settings),
 		cmocka_unit_test_teardown(bad_endpoints, close_settings),
-		cmocka_unit_test_teardown(grpc_port, close_settings),
+		cmocka_unit_test_teardown(port_of_the_other_protocol, close_settings),
 		cmocka_unit_test_teardown(protocols, close_settings),
 		cmocka_unit_test_teardown(compression, close_settings),
 		cmocka_unit_test_teardown(timeouts, close_settings),
 		cmocka_unit_test_teardown(headers, close_settings),
 		cmocka_unit_test_teardown(bad_headers, close_settings),
 		cmocka_unit_test_teardown(certificates, close_settings),
+		cmocka_unit_test_teardown(grpc_endpoints, close_settings),
+		cmocka_unit_test_teardown(bad_grpc_endpoints, close_settings),
+		cmocka_unit_test_teardown(grpc_metadata, close_settings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
