@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/string_table.h"
 #include "export/sender_grpc_answer.h"
 #include "export/sender_outcome.h"
 #include "export/sender_protocol.h"
@@ -30,6 +32,8 @@ static int set_options(CURL *easy, const struct sender_settings *settings, char 
 	rc |= curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
 			       settings->tls ? CURL_HTTP_VERSION_2TLS
 					     : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
+	/* A transfer that ends with the announced bytes never sees the trailer. */
+	rc |= curl_easy_setopt(easy, CURLOPT_IGNORE_CONTENT_LENGTH, 1L);
 	rc |= curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, once);
 	rc |= curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, once);
 	if (!rc)
@@ -41,9 +45,11 @@ static int set_options(CURL *easy, const struct sender_settings *settings, char 
 static int add_headers(struct curl_slist **list, const struct sender_settings *settings, bool gzip)
 {
 	static const char *const lines[] = {
-		"content-type: application/grpc",	"te: trailers",
-		"grpc-accept-encoding: identity",		   /* answers are a few bytes */
-		"otlp-profiles-development-version: 1", "accept:", /* libcurl's own */
+		"content-type: application/grpc",
+		"te: trailers",
+		"grpc-accept-encoding: identity,gzip",
+		"otlp-profiles-development-version: 1",
+		"accept:", /* libcurl's own */
 	};
 	char timeout[64];
 	size_t i;
@@ -71,12 +77,8 @@ static void write_prefix(uint8_t *to, size_t body_size, bool gzip)
 
 static void judge_ok(const struct sender_result *r, struct sender_outcome *out)
 {
-	const void *message;
-	size_t size;
-
 	out->verdict = SENDER_DELIVERED;
-	if (sender_grpc_read_body(r->body, r->body_size, &message, &size) ||
-	    sender_answer_read(message, size, &out->answer)) {
+	if (sender_grpc_read_body(r->body, r->body_size, &out->answer)) {
 		out->verdict = SENDER_REFUSED;
 		snprintf(out->reason, sizeof(out->reason),
 			 "gRPC status OK, but the answer is not OTLP: is this an OTLP receiver?");
@@ -128,25 +130,53 @@ static void judge_status(int status, const struct sender_answer *answer, struct 
 		sender_outcome_wait(out, answer->retry_delay_ms);
 }
 
+/* What libcurl makes of bytes that are no HTTP/2, but of a server that just ends as well. */
+static bool may_be_another_protocol(CURLcode rc)
+{
+	return rc == CURLE_GOT_NOTHING || rc == CURLE_SEND_ERROR || rc == CURLE_RECV_ERROR ||
+	       rc == CURLE_PARTIAL_FILE || rc == CURLE_HTTP2;
+}
+
+static void judge_broken(const struct sender_result *r, struct sender_outcome *out)
+{
+	char words[200];
+
+	sender_outcome_failed(r, out);
+	/* With TLS both sides agreed on HTTP/2 before. */
+	out->wrong_port = !r->tls && !r->status && may_be_another_protocol(r->rc);
+	if (out->wrong_port) {
+		string_clean(words, sizeof(words), out->reason, strlen(out->reason));
+		snprintf(out->reason, sizeof(out->reason), "no answer in HTTP/2 (%s)", words);
+	}
+	/*
+	 * The stream was closed without an error, before all was sent, and libcurl 7.88 does not
+	 * hand over what was said: too large, as a rule, but perhaps a proxy without a receiver.
+	 */
+	if (r->rc == CURLE_HTTP2_STREAM && !*r->error && !r->status) {
+		out->reached = out->cut_short = true;
+		snprintf(out->reason, sizeof(out->reason),
+			 "the receiver ended the call before all of it was sent (too large for its "
+			 "max_recv_msg_size?)");
+	}
+}
+
 /* Something that speaks HTTP, or not even that. */
 static void judge_stranger(const struct sender_result *r, struct sender_outcome *out)
 {
-	out->reached = !r->rc || r->status >= 300;
-	if (out->reached && r->status >= 200 && r->status < 300) {
+	const bool is_grpc = sender_outcome_is_type(r, "application/grpc");
+
+	/* Whoever answers like this need not finish: with HTTP/1.1 the length was ignored. */
+	out->reached = !r->rc || r->status >= 300 || (r->status >= 200 && !is_grpc);
+	if (out->reached && r->status < 300) {
 		out->verdict = SENDER_REFUSED;
-		out->wrong_port = true;
+		out->wrong_port = !is_grpc;
 		snprintf(out->reason, sizeof(out->reason),
 			 "HTTP %ld, but no gRPC status: is this an OTLP/gRPC receiver?", r->status);
 	} else if (out->reached) {
 		sender_outcome_status(r, out);
 		out->wrong_port = r->status == 404 || r->status == 405;
-	} else if (r->rc == CURLE_GOT_NOTHING) {
-		/* How libcurl 7.88 calls bytes that are no HTTP/2, but a refused stream as well. */
-		out->verdict = SENDER_RETRY;
-		out->wrong_port = true;
-		snprintf(out->reason, sizeof(out->reason), "no answer in HTTP/2");
 	} else {
-		sender_outcome_failed(r, out);
+		judge_broken(r, out);
 	}
 }
 

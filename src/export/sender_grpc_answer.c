@@ -9,11 +9,14 @@
 #include "base/bytes.h"
 #include "base/hex.h"
 #include "base/string_table.h"
+#include "export/sender_gzip.h"
 
 /* Of an encoded message, as much as may be shown. */
 #define MESSAGE_BYTES_MAX 1024
 /* Of google.rpc.Status; proxies let no more through. */
 #define DETAILS_BYTES_MAX 8192
+/* Of a compressed answer. */
+#define ANSWER_BYTES_MAX 16384
 
 struct text {
 	const char *at;
@@ -158,21 +161,26 @@ int sender_grpc_read_fields(const char *lines, size_t size, struct sender_answer
 	return find(all, "grpc-status", &value) ? read_number(value) : SENDER_GRPC_NO_STATUS;
 }
 
-int sender_grpc_read_body(const void *body, size_t size, const void **message, size_t *message_size)
+int sender_grpc_read_body(const void *body, size_t size, struct sender_answer *out)
 {
 	struct bytes b = bytes_over(body, size);
-	uint64_t length;
+	uint8_t plain[ANSWER_BYTES_MAX];
+	const void *message;
+	uint8_t compressed;
+	size_t length;
 
-	*message = NULL;
-	*message_size = 0;
+	memset(out, 0, sizeof(*out));
 	if (!size)
 		return 0;
-	if (bytes_u8(&b))
-		return -EBADMSG;
+	compressed = bytes_u8(&b);
 	length = __builtin_bswap32(bytes_u32(&b)); /* big endian on the wire */
-	if (b.failed || length != bytes_left(&b))
+	if (b.failed || compressed > 1 || length != bytes_left(&b))
 		return -EBADMSG;
-	*message_size = length;
-	*message = bytes_take(&b, length);
-	return 0;
+	message = bytes_take(&b, length);
+	if (compressed && length) {
+		if (sender_gunzip(message, length, plain, sizeof(plain), &length))
+			return -EBADMSG;
+		message = plain;
+	}
+	return sender_answer_read(message, length, out);
 }

@@ -36,10 +36,9 @@ const char *sender_grpc_status_name(int status);
  */
 int sender_grpc_read_fields(const char *lines, size_t size, struct sender_answer *out);
 /*
- * The one message of a body, lent; NULL with size 0 of an empty body. -EBADMSG: cut off,
- * compressed (which was not offered) or followed by more.
+ * The one message of a body, which may be gzip: servers take the request's encoding for theirs.
+ * An empty body is an empty answer. -EBADMSG: cut off, followed by more, or not OTLP.
  */
-int sender_grpc_read_body(const void *body, size_t size, const void **message,
-			  size_t *message_size);
+int sender_grpc_read_body(const void *body, size_t size, struct sender_answer *out);
 
 #endif

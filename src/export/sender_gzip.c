@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compresses a request body by zlib. */
+/* gzip by zlib; what is read may be a stranger's. */
 #include "export/sender_gzip.h"
 
 #include <errno.h>
@@ -44,4 +44,22 @@ int sender_gzip(const void *data, size_t size, uint8_t **out, size_t *out_size)
 	less = realloc(packed, *out_size);
 	*out = less ? less : packed;
 	return 0;
+}
+
+int sender_gunzip(const void *data, size_t size, uint8_t *to, size_t to_size, size_t *out_size)
+{
+	z_stream stream = {.next_in = (Bytef *)data, .next_out = to};
+	int rc;
+
+	*out_size = 0;
+	if (size > UINT_MAX || to_size > UINT_MAX ||
+	    inflateInit2(&stream, GZIP_WINDOW_BITS) != Z_OK)
+		return -EBADMSG;
+	stream.avail_in = (uInt)size;
+	stream.avail_out = (uInt)to_size;
+	rc = inflate(&stream, Z_FINISH);
+	if (rc == Z_STREAM_END && !stream.avail_in)
+		*out_size = stream.total_out;
+	inflateEnd(&stream);
+	return rc == Z_STREAM_END && !stream.avail_in ? 0 : -EBADMSG;
 }

@@ -59,6 +59,8 @@ static void judge(const struct sender_result *r, struct sender_outcome *out)
 		judge_success(r, out);
 	} else if (out->reached) {
 		sender_outcome_status(r, out);
+		/* What gRPC servers answer, with 415, over TLS. */
+		out->wrong_port = sender_outcome_is_type(r, "application/grpc");
 	} else if (is_not_http(r->rc)) {
 		out->verdict = SENDER_REFUSED;
 		out->wrong_port = true;

@@ -14,6 +14,7 @@
 struct sender_result {
 	CURLcode rc;
 	const char *error; /* libcurl's own words, "" none */
+	bool tls;	   /* the connection was to use it */
 	long status;	   /* HTTP, 0 none */
 	const char *content_type;
 	uint64_t retry_after_s; /* 0 not given */
@@ -33,7 +34,8 @@ enum sender_verdict {
 struct sender_outcome {
 	enum sender_verdict verdict;
 	bool reached;	   /* somebody answered over HTTP */
-	bool wrong_port;   /* somebody answered, but in another protocol */
+	bool wrong_port;   /* another protocol seems to be spoken there */
+	bool cut_short;	   /* with SENDER_RETRY: may be refused for its size, so not for ever */
 	bool server_asked; /* retry_after_ms comes from the server */
 	uint64_t retry_after_ms;
 	struct sender_answer answer; /* of SENDER_DELIVERED */

@@ -15,6 +15,7 @@ struct sender_request {
 	uint64_t queued_ns; /* CLOCK_MONOTONIC */
 	bool packed;	    /* compression was tried */
 	bool gzip;	    /* the body is compressed */
+	unsigned cut_short; /* tries that the receiver ended before all was sent */
 	bool busy;	    /* the sending thread works on it: do not drop, do not free */
 };
 

@@ -18,6 +18,8 @@
 #define DRAIN_PACE_MS 200
 /* Pyroscope takes nothing older. */
 #define AGE_MAX_NS 3600000000000ull
+/* Tries of a request that may be too large: others wait behind it. */
+#define CUT_SHORT_MAX 4
 
 /* Between a half and the whole of `ms`, so that agents do not come in step. */
 static uint64_t jitter(uint64_t ms)
@@ -107,8 +109,12 @@ static bool settle(struct sender *s, struct sender_outcome *outcome, uint64_t no
 	struct sender_request *request = s->queue.oldest;
 
 	request->busy = false;
-	if (outcome->verdict == SENDER_RETRY && now - request->queued_ns > AGE_MAX_NS)
+	request->cut_short += outcome->cut_short;
+	if (outcome->verdict == SENDER_RETRY &&
+	    (now - request->queued_ns > AGE_MAX_NS || request->cut_short == CUT_SHORT_MAX))
 		outcome->verdict = SENDER_REFUSED;
+	/* What worked before is the right port. */
+	outcome->wrong_port &= !s->stats.requests_ok;
 	switch (outcome->verdict) {
 	case SENDER_DELIVERED:
 		settle_delivered(s, request, &outcome->answer, now);
@@ -127,17 +133,23 @@ static bool settle(struct sender *s, struct sender_outcome *outcome, uint64_t no
 	return false;
 }
 
+static const char *port_hint(const struct sender_settings *settings)
+{
+	if (!settings->grpc)
+		return "is it a gRPC port? then set OTEL_EXPORTER_OTLP_PROTOCOL=grpc; "
+		       "OTLP/HTTP is usually port 4318";
+	if (settings->tls)
+		return "is it an OTLP/HTTP port? then set OTEL_EXPORTER_OTLP_PROTOCOL="
+		       "http/protobuf; gRPC is usually port 4317";
+	return "is it an OTLP/HTTP port? then set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf; "
+	       "does it want TLS? then write https://; gRPC is usually port 4317";
+}
+
 void sender_hint(struct sender *s)
 {
-	if (s->hinted)
-		return;
+	if (!s->hinted)
+		log_warn(s->log, "OTLP: %s: %s", s->settings.shown_url, port_hint(&s->settings));
 	s->hinted = true;
-	log_warn(s->log, "OTLP: %s: %s", s->settings.shown_url,
-		 s->settings.grpc
-			 ? "is it an OTLP/HTTP port? then set OTEL_EXPORTER_OTLP_PROTOCOL to "
-			   "http/protobuf; gRPC is usually port 4317"
-			 : "is it a gRPC port? then set OTEL_EXPORTER_OTLP_PROTOCOL=grpc; "
-			   "OTLP/HTTP is usually port 4318");
 }
 
 /* Logs an outcome. Without the lock: a log's pipe may be full. */

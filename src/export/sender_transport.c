@@ -32,7 +32,7 @@ struct sender_transport {
 	void *context;
 	uint8_t *framed; /* a copy of the body behind its prefix, while it is posted */
 	size_t answer_size, answer_seen, fields_size;
-	bool global_ready;
+	bool global_ready, tls;
 	char answer[ANSWER_KEPT_BYTES];
 	char fields[FIELDS_KEPT_BYTES];
 	char error[CURL_ERROR_SIZE];
@@ -180,6 +180,7 @@ int sender_transport_open(const struct sender_settings *settings, sender_deadlin
 	if (!t)
 		return -ENOMEM;
 	t->protocol = settings->grpc ? &sender_protocol_grpc : &sender_protocol_http;
+	t->tls = settings->tls;
 	t->deadline = deadline;
 	t->context = context;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
@@ -256,6 +257,7 @@ static void fill_result(struct sender_transport *t, CURLcode rc, struct sender_r
 
 	*result = (struct sender_result){.rc = rc,
 					 .error = t->error,
+					 .tls = t->tls,
 					 .fields = t->fields,
 					 .fields_size = t->fields_size,
 					 .body = t->answer,

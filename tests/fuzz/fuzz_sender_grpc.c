@@ -23,14 +23,11 @@ static void check_line(const char *text, size_t text_size)
 
 static void check_body(const uint8_t *body, size_t size)
 {
-	const void *message;
-	size_t message_size;
+	struct sender_answer answer;
 
-	if (sender_grpc_read_body(body, size, &message, &message_size) || !message)
-		return;
-	if ((const uint8_t *)message < body || message_size > size ||
-	    (const uint8_t *)message + message_size != body + size)
+	if (sender_grpc_read_body(body, size, &answer) && answer.has_partial_success)
 		abort();
+	check_line(answer.message, sizeof(answer.message));
 }
 
 static void check_verdict(const struct sender_result *result)

@@ -157,6 +157,7 @@ static void verdicts(void **state)
 		{CURLE_OK, 200, "application/x-protobuf", "rubbish", SENDER_REFUSED, false},
 		{CURLE_OK, 302, NULL, "", SENDER_REFUSED, false},
 		{CURLE_OK, 400, NULL, "", SENDER_REFUSED, false},
+		{CURLE_OK, 415, "application/grpc", "", SENDER_REFUSED, true},
 		{CURLE_OK, 429, NULL, "", SENDER_RETRY, false},
 		{CURLE_OK, 500, NULL, "", SENDER_REFUSED, false},
 		{CURLE_OK, 501, NULL, "", SENDER_REFUSED, false},

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "export/sender_grpc_answer.h"
+#include "export/sender_gzip.h"
 #include "export/sender_outcome.h"
 #include "export/sender_protocol.h"
 #include "export/sender_settings.h"
@@ -116,26 +117,61 @@ static void bodies(void **state)
 	} bad[] = {
 		{"\0\0\0\0", 4},	   /* prefix cut off */
 		{"\0\0\0\0\2a", 6},	   /* message cut off */
-		{"\0\0\0\0\1ab", 7},	   /* more behind it */
-		{"\1\0\0\0\1a", 6},	   /* compressed */
+		{"\0\0\0\0\2\n\0x", 8},	   /* more behind it */
+		{"\1\0\0\0\2\n\0", 7},	   /* not compressed */
+		{"\2\0\0\0\2\n\0", 7},	   /* no such flag */
 		{"\0\xff\xff\xff\xff", 5}, /* 4 GiB */
 		{"<html>", 6},
 	};
-	const void *message;
-	size_t i, size;
+	size_t i;
 
-	assert_int_equal(sender_grpc_read_body("\0\0\0\0\2\n\0", 7, &message, &size), 0);
-	assert_int_equal(size, 2);
-	assert_memory_equal(message, "\n\0", 2);
-	assert_int_equal(sender_grpc_read_body("\0\0\0\0\0", 5, &message, &size), 0);
-	assert_int_equal(size, 0);
-	assert_int_equal(sender_grpc_read_body(NULL, 0, &message, &size), 0);
-	assert_null(message);
+	assert_int_equal(sender_grpc_read_body("\0\0\0\0\2\n\0", 7, &answer), 0);
+	assert_int_equal(sender_grpc_read_body("\0\0\0\0\0", 5, &answer), 0);
+	assert_int_equal(sender_grpc_read_body("\1\0\0\0\0", 5, &answer), 0);
+	assert_int_equal(sender_grpc_read_body(NULL, 0, &answer), 0);
+	assert_false(answer.has_partial_success);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(sender_grpc_read_body(bad[i].data, bad[i].size, &message, &size),
+		assert_int_equal(sender_grpc_read_body(bad[i].data, bad[i].size, &answer),
 				 -EBADMSG);
-		assert_null(message);
+		assert_false(answer.has_partial_success);
 	}
+}
+
+/* The body of a compressed answer with that message; its size. */
+static size_t pack(const void *message, size_t size, uint8_t *to)
+{
+	size_t packed_size;
+	uint8_t *packed;
+
+	assert_int_equal(sender_gzip(message, size, &packed, &packed_size), 0);
+	sender_protocol_grpc.write_prefix(to, packed_size, true);
+	memcpy(to + SENDER_GRPC_FRAME_BYTES, packed, packed_size);
+	free(packed);
+	return SENDER_GRPC_FRAME_BYTES + packed_size;
+}
+
+/* partial_success with a message of 100 times 'x'. */
+static void compressed_bodies(void **state)
+{
+	static uint8_t message[20000] = "\x0a\x66\x12\x64", body[20000];
+	size_t size;
+
+	memset(message + 4, 'x', 100);
+	size = pack(message, 104, body);
+	assert_int_equal(sender_grpc_read_body(body, size, &answer), 0);
+	assert_true(answer.has_partial_success);
+	assert_int_equal(strlen(answer.message), 100);
+	/* Damaged; cut off, as its prefix says; and with a byte behind it. */
+	body[size - 1] ^= 1;
+	assert_int_equal(sender_grpc_read_body(body, size, &answer), -EBADMSG);
+	body[size - 1] ^= 1;
+	body[4] -= 1;
+	assert_int_equal(sender_grpc_read_body(body, size - 1, &answer), -EBADMSG);
+	body[4] += 2;
+	assert_int_equal(sender_grpc_read_body(body, size + 1, &answer), -EBADMSG);
+	/* More than is ever looked at. */
+	size = pack(message, sizeof(message), body);
+	assert_int_equal(sender_grpc_read_body(body, size, &answer), -EBADMSG);
 }
 
 static void prefixes(void **state)
@@ -168,7 +204,7 @@ static void metadata(void **state)
 	assert_true(has_line(plain, "content-type: application/grpc"));
 	assert_true(has_line(plain, "te: trailers"));
 	assert_true(has_line(plain, "otlp-profiles-development-version: 1"));
-	assert_true(has_line(plain, "grpc-accept-encoding: identity"));
+	assert_true(has_line(plain, "grpc-accept-encoding: identity,gzip"));
 	assert_true(has_line(plain, "grpc-timeout: 3600000m"));
 	assert_false(has_line(plain, "grpc-encoding: gzip"));
 	assert_true(has_line(gzip, "grpc-encoding: gzip"));
@@ -266,6 +302,18 @@ static void partial_success(void **state)
 	assert_string_equal(out.answer.message, "too\xef\xbf\xbd");
 }
 
+/* With TLS HTTP/2 was agreed on: a connection that breaks is no other protocol. */
+static void broken_tls(void **state)
+{
+	struct sender_result result = {.rc = CURLE_RECV_ERROR, .error = "alert", .tls = true};
+	struct sender_outcome out = {0};
+
+	sender_protocol_grpc.judge(&result, &out);
+	assert_int_equal(out.verdict, SENDER_RETRY);
+	assert_false(out.wrong_port);
+	assert_string_equal(out.reason, "alert");
+}
+
 static void strangers(void **state)
 {
 	static const struct {
@@ -276,8 +324,11 @@ static void strangers(void **state)
 		bool wrong_port, reached;
 	} cases[] = {
 		/* Without a gRPC status the HTTP one counts. */
-		{CURLE_OK, 200, "application/grpc", "", SENDER_REFUSED, true, true},
+		{CURLE_OK, 200, "application/grpc", "", SENDER_REFUSED, false, true},
 		{CURLE_OK, 200, "text/html", "grpc-status: 0\n", SENDER_REFUSED, true, true},
+		{CURLE_OPERATION_TIMEDOUT, 200, "text/html", "", SENDER_REFUSED, true, true},
+		{CURLE_OPERATION_TIMEDOUT, 200, "application/grpc", "", SENDER_RETRY, false, false},
+		{CURLE_OPERATION_TIMEDOUT, 404, "text/html", "", SENDER_REFUSED, true, true},
 		{CURLE_OK, 400, NULL, "", SENDER_REFUSED, false, true},
 		{CURLE_OK, 401, NULL, "", SENDER_REFUSED, false, true},
 		{CURLE_OK, 404, NULL, "", SENDER_REFUSED, true, true},
@@ -298,7 +349,9 @@ static void strangers(void **state)
 		/* Nothing came. */
 		{CURLE_GOT_NOTHING, 0, NULL, "", SENDER_RETRY, true, false},
 		{CURLE_COULDNT_CONNECT, 0, NULL, "", SENDER_RETRY, false, false},
-		{CURLE_HTTP2, 0, NULL, "", SENDER_RETRY, false, false},
+		{CURLE_HTTP2, 0, NULL, "", SENDER_RETRY, true, false},
+		{CURLE_SEND_ERROR, 0, NULL, "", SENDER_RETRY, true, false},
+		{CURLE_RECV_ERROR, 200, "application/grpc", "", SENDER_RETRY, false, false},
 		{CURLE_OPERATION_TIMEDOUT, 0, NULL, "", SENDER_RETRY, false, false},
 		{CURLE_PEER_FAILED_VERIFICATION, 0, NULL, "", SENDER_REFUSED, false, false},
 	};
@@ -318,6 +371,14 @@ static void strangers(void **state)
 					"OTLP receiver?");
 	out = judge(CURLE_OK, 200, "application/grpc", "grpc-status: 0\n", "\0\0\0\0\2\xff\xff", 7);
 	assert_int_equal(out.verdict, SENDER_REFUSED);
+	out = judge(CURLE_HTTP2_STREAM, 0, NULL, "", NULL, 0);
+	assert_int_equal(out.verdict, SENDER_RETRY);
+	assert_true(out.cut_short);
+	assert_true(out.reached);
+	out = judge(CURLE_GOT_NOTHING, 0, NULL, "", NULL, 0);
+	assert_string_equal(out.reason,
+			    "no answer in HTTP/2 (Server returned nothing (no headers, no data))");
+	assert_false(out.cut_short);
 	out = judge(CURLE_OK, 503, "text/plain", "", "busy\nnow", 8);
 	assert_string_equal(out.reason, "HTTP 503: busy");
 }
@@ -325,12 +386,13 @@ static void strangers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(statuses),	      cmocka_unit_test(status_names),
-		cmocka_unit_test(messages),	      cmocka_unit_test(details),
-		cmocka_unit_test(too_long_details),   cmocka_unit_test(bodies),
-		cmocka_unit_test(prefixes),	      cmocka_unit_test(metadata),
-		cmocka_unit_test(verdicts_by_status), cmocka_unit_test(waits_as_asked),
-		cmocka_unit_test(partial_success),    cmocka_unit_test(strangers),
+		cmocka_unit_test(statuses),	    cmocka_unit_test(status_names),
+		cmocka_unit_test(messages),	    cmocka_unit_test(details),
+		cmocka_unit_test(too_long_details), cmocka_unit_test(compressed_bodies),
+		cmocka_unit_test(bodies),	    cmocka_unit_test(prefixes),
+		cmocka_unit_test(metadata),	    cmocka_unit_test(verdicts_by_status),
+		cmocka_unit_test(waits_as_asked),   cmocka_unit_test(partial_success),
+		cmocka_unit_test(strangers),	    cmocka_unit_test(broken_tls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
