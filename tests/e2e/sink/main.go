@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command sink receives OTLP profiles over HTTP on the loopback and checks each request; with
-// "check FILE..." it checks files. One line of JSON per request or file; exit 1 on any problem.
+// Command sink receives OTLP profiles over HTTP or gRPC on the loopback and checks each request;
+// with "check FILE..." it checks files. One line of JSON per request or file; exit 1 on any problem.
 // "list FILE..." and "unframe FILE DIRECTORY": see list.go; "rows FILE...": see rows.go; "join" and
-// "foreign": see join.go.
+// "foreign": see join.go; "certificates DIR": see certificates.go.
 
 package main
 
@@ -33,9 +33,12 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == "foreign" {
 		exitOn(sendForeign(os.Args[2]))
 	}
+	if len(os.Args) == 3 && os.Args[1] == "certificates" {
+		exitOn(makeCertificates(os.Args[2]))
+	}
 	var s server
 	listen := flag.String("listen", "127.0.0.1:0", "address; the first line printed tells the port")
-	flag.StringVar(&s.directory, "dir", "", "keep every request there, uncompressed")
+	flag.StringVar(&s.directory, "dir", "", "keep every request there, uncompressed, and its headers")
 	flag.IntVar(&s.status, "status", 200, "HTTP status of the answers")
 	flag.IntVar(&s.times, "times", -1, "answer badly so often, then well; -1 always")
 	flag.BoolVar(&s.garbage, "garbage", false, "answer 200 with what is no protobuf")
@@ -43,7 +46,14 @@ func main() {
 	flag.StringVar(&s.retryAfter, "retry-after", "", "Retry-After of bad answers")
 	flag.DurationVar(&s.delay, "delay", 0*time.Second, "wait before every answer")
 	flag.BoolVar(&s.forwarded, "forwarded", false, "a Collector sends: mind none of its own habits")
-	flag.BoolVar(&s.grpc, "grpc", false, "be a gRPC server instead, with no service")
+	flag.BoolVar(&s.grpc, "grpc", false, "take requests over gRPC instead of HTTP")
+	flag.IntVar(&s.code, "code", 0, "gRPC status of the answers")
+	flag.StringVar(&s.message, "message", "", "message of a gRPC status")
+	flag.DurationVar(&s.retryDelay, "retry-delay", -1, "RetryInfo of a gRPC status; below 0 none")
+	flag.IntVar(&s.maxBytes, "max-bytes", bodyMax, "the largest message taken over gRPC")
+	flag.StringVar(&s.broken, "broken", "", "be a server that fails in this way (serve_broken.go)")
+	flag.StringVar(&s.tls, "tls", "", "serve TLS with the certificate of this folder")
+	flag.BoolVar(&s.clientCA, "client-ca", false, "with -tls: ask for the client's certificate")
 	flag.Parse()
 	exitOn(s.run(*listen))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTTP side: takes requests as a Collector does, and answers well or badly as told.
+// Serving, and the HTTP side: takes requests as a Collector does, and answers well or badly as told.
 
 package main
 
@@ -22,7 +22,6 @@ import (
 	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/profiles/v1development"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -32,8 +31,11 @@ const bodyMax = 4 << 20
 type server struct {
 	directory, partial, retryAfter string
 	status, times                  int
-	garbage, grpc, forwarded       bool
-	delay                          time.Duration
+	message, broken, tls           string
+	code, maxBytes                 int
+	garbage, grpc, clientCA        bool
+	forwarded                      bool
+	delay, retryDelay              time.Duration
 
 	mutex    sync.Mutex // guards what follows and the order of lines
 	requests int
@@ -52,23 +54,15 @@ func (s *server) run(address string) error {
 	fmt.Println(listener.Addr())
 	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	if s.grpc {
-		rpc := grpc.NewServer()
-		go func() {
-			<-stop.Done()
-			rpc.Stop()
-		}()
-		return rpc.Serve(listener)
+	switch {
+	case s.broken != "":
+		return s.serveBroken(stop, listener)
+	case s.grpc:
+		err = s.serveGRPC(stop, listener)
+	default:
+		err = s.serveHTTP(stop, listener)
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1development/profiles", s.export)
-	mux.HandleFunc("POST /v1/traces", s.exportTraces)
-	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		<-stop.Done()
-		_ = web.Shutdown(context.Background())
-	}()
-	if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err != nil {
 		return err
 	}
 	s.mutex.Lock()
@@ -77,6 +71,30 @@ func (s *server) run(address string) error {
 		return fmt.Errorf("%d of %d requests had problems", s.problems, s.requests)
 	}
 	return nil
+}
+
+func (s *server) serveHTTP(stop context.Context, listener net.Listener) error {
+	config, err := s.tlsConfig()
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1development/profiles", s.export)
+	mux.HandleFunc("POST /v1/traces", s.exportTraces)
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, TLSConfig: config}
+	go func() {
+		<-stop.Done()
+		_ = web.Shutdown(context.Background())
+	}()
+	if config != nil {
+		err = web.ServeTLS(listener, "", "")
+	} else {
+		err = web.Serve(listener)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
 }
 
 // readBody gives the message and the bytes it took on the wire.
@@ -142,39 +160,59 @@ func (s *server) export(w http.ResponseWriter, request *http.Request) {
 	var result figures
 	data, wire, err := readBody(request)
 	if err == nil {
-		result = checkRequest(data)
-		result.WireBytes = wire
-		end := time.Unix(0, int64(result.TimeUnixNano+result.DurationNano))
-		age := time.Since(end).Seconds()
-		result.AgeSeconds = &age
+		result = checkReceived(data, wire)
 	} else {
 		result.Problems = append(result.Problems, err.Error())
-	}
-	if len(data) > bodyMax {
-		result.Problems = append(result.Problems, "larger than 4 MiB")
 	}
 	result.Problems = append(result.Problems, checkHeaders(request.Header)...)
 	if s.forwarded {
 		result.Problems = slices.DeleteFunc(result.Problems, isHabit)
 	}
-	bad := s.record(&result, data)
+	headers := []string{}
+	for name, values := range request.Header {
+		headers = append(headers, strings.ToLower(name)+": "+strings.Join(values, ", "))
+	}
+	slices.Sort(headers)
+	bad := s.record(&result, data, headers)
+	if s.wait(request.Context()) {
+		s.answer(w, &result, bad)
+	}
+}
+
+// checkReceived checks what came over a network just now.
+func checkReceived(data []byte, wire int) figures {
+	result := checkRequest(data)
+	result.WireBytes = wire
+	end := time.Unix(0, int64(result.TimeUnixNano+result.DurationNano))
+	age := time.Since(end).Seconds()
+	result.AgeSeconds = &age
+	if len(data) > bodyMax {
+		result.Problems = append(result.Problems, "larger than 4 MiB")
+	}
+	return result
+}
+
+// wait is false when the client has gone away meanwhile.
+func (s *server) wait(ctx context.Context) bool {
 	select {
 	case <-time.After(s.delay):
-	case <-request.Context().Done():
-		return
+		return true
+	case <-ctx.Done():
+		return false
 	}
-	s.answer(w, &result, bad)
 }
 
 // record prints and keeps the request; whether it is to be answered badly.
-func (s *server) record(result *figures, data []byte) bool {
+func (s *server) record(result *figures, data []byte, headers []string) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.requests++
 	result.Request = s.requests
 	if s.directory != "" {
 		path := filepath.Join(s.directory, fmt.Sprintf("request-%04d.otlp", s.requests))
-		if err := os.WriteFile(path, data, 0o600); err != nil {
+		text := strings.Join(headers, "\n") + "\n"
+		if err := errors.Join(os.WriteFile(path, data, 0o600),
+			os.WriteFile(strings.TrimSuffix(path, "otlp")+"headers", []byte(text), 0o600)); err != nil {
 			result.Problems = append(result.Problems, err.Error())
 		}
 	}
@@ -186,7 +224,6 @@ func (s *server) record(result *figures, data []byte) bool {
 }
 
 func (s *server) answer(w http.ResponseWriter, result *figures, bad bool) {
-	response := &collector.ExportProfilesServiceResponse{}
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	switch {
 	case len(result.Problems) > 0:
@@ -201,16 +238,23 @@ func (s *server) answer(w http.ResponseWriter, result *figures, bad bool) {
 		}
 		w.WriteHeader(s.status)
 		return
-	case s.partial != "":
-		response.PartialSuccess = &collector.ExportProfilesPartialSuccess{
-			RejectedProfiles: 1,
-			ErrorMessage:     s.partial,
-		}
 	}
-	body, err := proto.Marshal(response)
+	body, err := proto.Marshal(s.response())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	_, _ = w.Write(body)
+}
+
+// response is that of a success, with a partial_success when told so.
+func (s *server) response() *collector.ExportProfilesServiceResponse {
+	response := &collector.ExportProfilesServiceResponse{}
+	if s.partial != "" {
+		response.PartialSuccess = &collector.ExportProfilesPartialSuccess{
+			RejectedProfiles: 1,
+			ErrorMessage:     s.partial,
+		}
+	}
+	return response
 }
