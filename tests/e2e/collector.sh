@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A real OpenTelemetry Collector takes what is sent, and gives it back unchanged: the same samples,
-# functions and span links, read by the official modules and by spanprof show.
+# A real OpenTelemetry Collector takes what is sent over HTTP and over gRPC, and gives it back
+# unchanged: the same samples, functions and span links, read by the official modules and by
+# spanprof show.
 # Tier: full
 # Time limit: 900
 #
@@ -15,7 +16,8 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/collector.sh
 . scripts/lib/shop.sh
 . scripts/lib/e2e.sh
-unset OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT
+unset OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT \
+	OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL
 
 # collector_start SIGNAL EXPORTER[,EXPORTER]: a pipeline for that signal; sets collector_pid.
 collector_start()
@@ -74,14 +76,20 @@ same_as_own()
 	echo "$1: lines compared: $(wc -l <"$work/list")"
 }
 
+# there_and_back PROTOCOL
 there_and_back()
 {
+	e2e_case="$1: "
 	collector_start profiles file,otlp_http
-	"$spanprof" -p "$shop_pid" -d 7 --window 2 --otlp-endpoint "http://$http" \
-		-o "$work/own.otlp" >"$work/out" 2>"$work/log" || fail "exit status $?: $(cat "$work/log")"
+	endpoint=http://$http
+	[ "$1" != grpc ] || endpoint=http://$grpc
+	OTEL_EXPORTER_OTLP_PROTOCOL=$1 "$spanprof" -p "$shop_pid" -d 7 --window 2 \
+		--otlp-endpoint "$endpoint" -o "$work/own.otlp" >"$work/out" 2>"$work/log" ||
+		fail "exit status $?: $(cat "$work/log")"
 	sent=$(sed -n 's/.*delivered \([0-9]*\) samples in \([0-9]*\) request.*/\1 \2/p' "$work/log")
 	end "$collector_pid" || fail "the Collector exited $?"
 	"$work/sink" list "$work/own.otlp" >"$work/own"
+	rm -rf "$work/messages"
 	mkdir "$work/messages"
 	"$work/sink" unframe "$work/received" "$work/messages" || fail 'no messages in its file'
 	expect 'messages in its file' "$(find "$work/messages" -type f | wc -l)" "${sent#* }"
@@ -97,6 +105,7 @@ there_and_back()
 	"$spanprof" show "$work"/messages/*.otlp --span "$span" >"$work/shown" ||
 		fail "show --span: exit status $?"
 	expect_text "$work/shown" 'main\.\(countPrimes\|isPrime\)' "spanprof show --span $span"
+	e2e_case=
 }
 
 wrong_port()
@@ -104,10 +113,17 @@ wrong_port()
 	collector_start profiles file
 	run 1 "$spanprof" -p "$shop_pid" -d 1 --otlp-endpoint "http://$grpc"
 	expect_text "$work/log" 'is it a gRPC port?' 'its gRPC port'
+	run 1 env OTEL_EXPORTER_OTLP_PROTOCOL=grpc \
+		"$spanprof" -p "$shop_pid" -d 1 --otlp-endpoint "http://$http"
+	expect_text "$work/log" 'is it an OTLP/HTTP port?' 'its HTTP port, over gRPC'
 	end "$collector_pid" || fail "the Collector exited $?"
 	collector_start traces debug
 	run 1 "$spanprof" -p "$shop_pid" -d 1 --otlp-endpoint "http://$http"
 	expect_text "$work/log" 'HTTP 404.*profiles pipeline' 'no profiles pipeline'
+	run 1 env OTEL_EXPORTER_OTLP_PROTOCOL=grpc \
+		"$spanprof" -p "$shop_pid" -d 1 --otlp-endpoint "http://$grpc"
+	expect_text "$work/log" 'UNIMPLEMENTED.*profiles pipeline.*request dropped' \
+		'no profiles pipeline, over gRPC'
 	end "$collector_pid" || fail "the Collector exited $?"
 }
 
@@ -116,6 +132,7 @@ collector_build "$work"
 shop_build "$work"
 shop_start "$work" -load 60
 child "$shop_pid"
-there_and_back
+there_and_back http/protobuf
+there_and_back grpc
 wrong_port
 verdict
