@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OTLP/gRPC, one unary call a request: its framing and metadata, and its rules applied to an
- * answer.
- */
+/* OTLP/gRPC, a unary call for each request: framing, metadata, and its rules for an answer. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

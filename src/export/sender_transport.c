@@ -99,9 +99,9 @@ static int make_headers(const struct sender_protocol *protocol,
 	int err;
 
 	err = protocol->add_headers(out, settings, gzip);
+	/* No 100-continue: one round trip less. */
 	if (!err)
-		err = sender_protocol_add(out,
-					  "Expect:"); /* no 100-continue: one round trip less */
+		err = sender_protocol_add(out, "Expect:");
 	for (i = 0; !err && i < settings->header_count; i++) {
 		named |= is_user_agent(settings->headers[i]);
 		err = sender_protocol_add(out, settings->headers[i]);
