@@ -69,7 +69,7 @@ take_samples()
 	"$work/golden" record "$work/torture" "$target" "$work/raw" >"$work/out" &
 	agent=$!
 	child "$agent"
-	within 20 grep -q ready "$work/out"
+	within 20 grep -qs ready "$work/out"
 	record_stacks "$agent" "$target"
 	wait "$agent"
 }

@@ -93,13 +93,13 @@ for version in $versions; do
 	check "$version stripped" "$scratch/stripped"
 	build "$version" "$scratch/pie" -buildmode=pie -ldflags='-s -w'
 	check "$version pie" "$scratch/pie"
-	build "$version" "$scratch/external" -buildmode=pie -ldflags='-s -w -linkmode=external'
+	build "$version" "$scratch/external" -tags c -buildmode=pie -ldflags='-s -w -linkmode=external'
 	drop_sections "$scratch/external"
 	check "$version pie external" "$scratch/external"
 	[ "$all_kinds" ] || continue
-	build "$version" "$scratch/cgo" -trimpath -ldflags=-linkmode=external
+	build "$version" "$scratch/cgo" -tags c -trimpath -ldflags=-linkmode=external
 	check "$version cgo trimpath" "$scratch/cgo"
-	build "$version" "$scratch/static" -ldflags='-s -w -linkmode=external -extldflags=-static'
+	build "$version" "$scratch/static" -tags c -ldflags='-s -w -linkmode=external -extldflags=-static'
 	check "$version cgo static" "$scratch/static"
 	build "$version" "$scratch/plain" -gcflags='all=-N -l'
 	check "$version -N -l" "$scratch/plain"
