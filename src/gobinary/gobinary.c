@@ -14,6 +14,7 @@
 #include "gobinary/itabs.h"
 #include "gobinary/moduledata.h"
 #include "gobinary/probe_sites.h"
+#include "gobinary/resource_layout.h"
 #include "gobinary/rtypes.h"
 #include "gobinary/runtime_layout.h"
 #include "gobinary/span_layout.h"
@@ -29,7 +30,7 @@ struct gobinary {
 
 #define FRAME_RECORDS_SINCE 21 /* minor of Go: every function that calls keeps a frame record */
 
-enum { TYPE_G, TYPE_M, TYPE_SPAN, TYPE_UNSAMPLED, TYPE_CONTEXT, TYPE_COUNT };
+enum { TYPE_G, TYPE_M, TYPE_SPAN, TYPE_UNSAMPLED, TYPE_PAIR, TYPE_CONTEXT, TYPE_COUNT };
 
 /* Distribution packages carry no module list: nothing here depends on what is found. */
 static void read_build_info(struct gobinary *b)
@@ -60,6 +61,8 @@ static void read_types(struct gobinary *b, const struct moduledata *module, char
 		[TYPE_SPAN] = {.name = "trace.recordingSpan", .package = SPAN_LAYOUT_PACKAGE},
 		[TYPE_UNSAMPLED] = {.name = "trace.nonRecordingSpan",
 				    .package = SPAN_LAYOUT_PACKAGE},
+		[TYPE_PAIR] = {.name = RESOURCE_LAYOUT_PAIR_NAME,
+			       .package = RESOURCE_LAYOUT_PAIR_PACKAGE},
 		[TYPE_CONTEXT] = {.name = "context.Context",
 				  .package = "context",
 				  .interface = true},
@@ -72,6 +75,8 @@ static void read_types(struct gobinary *b, const struct moduledata *module, char
 			    &b->info.runtime);
 	span_layout_find(b->image, types[TYPE_SPAN].type, types[TYPE_UNSAMPLED].type,
 			 b->info.sdk_version, &b->info.span);
+	resource_layout_find(b->image, module, types[TYPE_SPAN].type, types[TYPE_PAIR].type,
+			     &b->info.resource);
 	b->info.span_type = types[TYPE_SPAN].pointer;
 	b->info.unsampled_type = types[TYPE_UNSAMPLED].type;
 	b->info.has_sdk = types[TYPE_SPAN].type != 0;

@@ -44,6 +44,20 @@ struct go_span_offsets {
 	uint16_t unsampled_context; /* of SpanContext in nonRecordingSpan */
 };
 
+/*
+ * From a span to the attributes of its tracer provider's resource: offsets in bytes. All 0: the way
+ * was not found.
+ */
+struct go_resource_layout {
+	uint16_t tracer;   /* in recordingSpan: a pointer */
+	uint16_t provider; /* in tracer: a pointer */
+	uint16_t resource; /* in TracerProvider: a pointer */
+	uint16_t set;	   /* in Resource: an empty interface that holds an array of pairs */
+	uint16_t key, value_type, value_text; /* in a pair: string, 64 bits, string */
+	uint16_t pair_size;		      /* bytes of attribute.KeyValue */
+	uint64_t pair_type;		      /* virtual address of its rtype */
+};
+
 /* Kinds of probe site; what the BPF program finds in registers there depends on it. */
 enum go_probe_kind {
 	GO_PROBE_RUNTIME_TRACE, /* jbe of (*recordingSpan).runtimeTrace: RAX/X0 = span */
@@ -100,6 +114,7 @@ struct gobinary_info {
 	uint64_t text_start, text_end; /* virtual */
 	struct go_runtime_offsets runtime;
 	struct go_span_offsets span;
+	struct go_resource_layout resource;
 	uint64_t span_type;	 /* virtual address of *recordingSpan's rtype, 0 unknown */
 	uint64_t unsampled_type; /* of nonRecordingSpan's: the SDK's span that is sampled out */
 	uint64_t allgs;		 /* virtual address of runtime.allgs, a slice; 0 unknown */

@@ -10,26 +10,9 @@
 #include "base/bytes.h"
 #include "gobinary/elf_image.h"
 #include "gobinary/moduledata.h"
-
-/* abi.Type */
-#define TYPE_BYTES     48
-#define TYPE_TFLAG     20
-#define TYPE_KIND      23
-#define TYPE_STR       40
-#define POINTER_ELEM   48
-#define STRUCT_FIELDS  56
-#define UNCOMMON       80 /* behind structures and interfaces alike */
-#define FIELD_BYTES    24
-#define TFLAG_UNCOMMON 1
-#define KIND_MASK      31
-#define KIND_INTERFACE 20
-#define KIND_POINTER   22
-#define KIND_STRUCT    25
+#include "gobinary/rtypes_private.h"
 
 #define MAX_QUERIES	8
-#define MAX_NAME	64
-#define MAX_FIELDS	512
-#define MAX_DEPTH	4
 #define MAX_TYPES_BYTES ((uint64_t)64 << 20) /* Debian's prometheus: 13 MB */
 /* Larger than a cache block, so that a scan goes past the cache. */
 #define SCAN_BYTES ((size_t)131072)
@@ -38,7 +21,7 @@
 
 /* A name as the file has it: pointer types and their elements share "*runtime.g". */
 struct wanted {
-	char text[MAX_NAME];
+	char text[RTYPE_NAME_BYTES];
 	size_t length;
 	uint32_t name_offset; /* from moduledata.types; 0 not found yet */
 };
@@ -49,7 +32,7 @@ struct scan {
 	struct rtype_query *queries;
 	struct wanted wanted[MAX_QUERIES];
 	size_t count;
-	uint64_t lengths; /* a bit for each wanted name's, all below MAX_NAME */
+	uint64_t lengths; /* a bit for each wanted name's, all below RTYPE_NAME_BYTES */
 };
 
 /* Calls `each` for pieces of the types; a piece starts OVERLAP bytes before the last one's end. */
@@ -83,7 +66,7 @@ static int find_names(struct scan *s, uint64_t address, const uint8_t *data, siz
 	const uint8_t *p = data, *end = data + size;
 
 	for (; (p = memchr(p, '*', (size_t)(end - p))); p++) {
-		if (p - data < 3 || p[-1] >= MAX_NAME || !(s->lengths >> p[-1] & 1))
+		if (p - data < 3 || p[-1] >= RTYPE_NAME_BYTES || !(s->lengths >> p[-1] & 1))
 			continue;
 		for (size_t i = 0; i < s->count; i++) {
 			struct wanted *w = &s->wanted[i];
@@ -103,8 +86,7 @@ static int read_u32(struct elf_image *image, uint64_t address, uint32_t *value)
 	return elf_image_read(image, address, value, sizeof(*value));
 }
 
-/* The text of a name in either encoding. -EINVAL when the buffer is too small. */
-static int read_name(struct elf_image *image, uint64_t address, char *to, size_t size)
+int rtypes_read_name(struct elf_image *image, uint64_t address, char *to, size_t size)
 {
 	uint8_t head[4] = {0};
 	size_t length, skip = 2;
@@ -138,8 +120,7 @@ static bool package_matches(const char *found, const char *wanted)
 	       (have - want == 7 && !memcmp(found, "vendor/", 7));
 }
 
-/* The package of the named type at `type` when it is of that kind. */
-static int read_package(struct elf_image *image, const struct moduledata *module, uint64_t type,
+int rtypes_read_package(struct elf_image *image, const struct moduledata *module, uint64_t type,
 			uint8_t kind, char *package, size_t size)
 {
 	uint8_t head[TYPE_BYTES];
@@ -150,7 +131,7 @@ static int read_package(struct elf_image *image, const struct moduledata *module
 	    (head[TYPE_KIND] & KIND_MASK) != kind || !(head[TYPE_TFLAG] & TFLAG_UNCOMMON) ||
 	    read_u32(image, type + UNCOMMON, &path))
 		return -EINVAL;
-	return read_name(image, module->types + path, package, size);
+	return rtypes_read_name(image, module->types + path, package, size);
 }
 
 /* Takes the type at `type` when its kind and package are those of the query. */
@@ -159,8 +140,9 @@ static void try_type(struct scan *s, size_t index, uint64_t type, uint64_t point
 	struct rtype_query *q = &s->queries[index];
 	char package[RTYPE_PACKAGE_BYTES];
 
-	if (read_package(s->image, s->module, type, q->interface ? KIND_INTERFACE : KIND_STRUCT,
-			 package, sizeof(package)) ||
+	if (rtypes_read_package(s->image, s->module, type,
+				q->interface ? KIND_INTERFACE : KIND_STRUCT, package,
+				sizeof(package)) ||
 	    !package_matches(package, q->package))
 		return;
 	if (q->type && q->type != type) {
@@ -227,133 +209,4 @@ int rtypes_find(struct elf_image *image, const struct moduledata *module,
 	if (!err)
 		err = scan_types(&s, find_types);
 	return err == -ERANGE ? -EINVAL : err;
-}
-
-struct field {
-	uint64_t name, type, offset;
-};
-
-static int read_field(struct elf_image *image, uint64_t address, struct field *f)
-{
-	int err = elf_image_read_word(image, address, &f->name);
-
-	if (!err)
-		err = elf_image_read_word(image, address + 8, &f->type);
-	if (!err)
-		err = elf_image_read(image, address + 16, &f->offset, sizeof(f->offset));
-	return err;
-}
-
-struct structure {
-	uint64_t size, fields, count;
-};
-
-static int read_structure(struct elf_image *image, uint64_t type, struct structure *s)
-{
-	uint8_t head[TYPE_BYTES];
-	int err = elf_image_read(image, type, head, sizeof(head));
-
-	if (!err)
-		err = elf_image_read_word(image, type + STRUCT_FIELDS, &s->fields);
-	if (!err)
-		err = elf_image_read(image, type + STRUCT_FIELDS + 8, &s->count, sizeof(s->count));
-	if (err || (head[TYPE_KIND] & KIND_MASK) != KIND_STRUCT || !s->count ||
-	    s->count > MAX_FIELDS)
-		return err && err != -ERANGE ? err : -EINVAL;
-	memcpy(&s->size, head, sizeof(s->size));
-	return 0;
-}
-
-/*
- * Up to Go 1.18 the word is offset << 1 | embedded. Then the last field seems to end past the
- * structure's end; where its type cannot be read, to start there.
- */
-static uint64_t offset_shift(struct elf_image *image, const struct structure *s,
-			     const struct field *last)
-{
-	uint64_t size;
-
-	if (elf_image_read(image, last->type, &size, sizeof(size)) || !size)
-		size = 1;
-	return last->offset >= s->size || size > s->size - last->offset;
-}
-
-int rtypes_find_field(struct elf_image *image, uint64_t type, const char *name, uint16_t *offset,
-		      uint64_t *field_type)
-{
-	struct structure s;
-	struct field f = {0};
-	char text[MAX_NAME];
-	size_t size = strlen(name) + 1;
-	uint64_t shift;
-	int err = read_structure(image, type, &s);
-
-	if (err || size > sizeof(text))
-		return err ? err : -EINVAL;
-	err = read_field(image, s.fields + (s.count - 1) * FIELD_BYTES, &f);
-	shift = offset_shift(image, &s, &f);
-	for (uint64_t i = 0; !err && i < s.count; i++) {
-		uint64_t at = s.fields + i * FIELD_BYTES;
-
-		/* Of the other fields as little as can be: g has 60 before the last one wanted. */
-		err = elf_image_read_word(image, at, &f.name);
-		if (err || read_name(image, f.name, text, size) || strcmp(text, name))
-			continue;
-		err = read_field(image, at, &f);
-		if (err)
-			break;
-		f.offset >>= shift;
-		if (f.offset >= s.size || f.offset > UINT16_MAX)
-			return -EINVAL;
-		if (offset)
-			*offset = (uint16_t)f.offset;
-		if (field_type)
-			*field_type = f.type;
-		return 0;
-	}
-	return err && err != -ERANGE ? err : -ENOENT;
-}
-
-int rtypes_find_nested(struct elf_image *image, uint64_t type, const char *outer, const char *inner,
-		       uint16_t *offset)
-{
-	uint16_t outer_offset, inner_offset;
-	uint64_t outer_type;
-	int err = rtypes_find_field(image, type, outer, &outer_offset, &outer_type);
-
-	if (!err)
-		err = rtypes_find_field(image, outer_type, inner, &inner_offset, NULL);
-	if (err)
-		return err;
-	if (outer_offset + inner_offset > UINT16_MAX)
-		return -EINVAL;
-	*offset = (uint16_t)(outer_offset + inner_offset);
-	return 0;
-}
-
-bool rtypes_begins_with(struct elf_image *image, const struct moduledata *module, uint64_t type,
-			const char *package, uint64_t first)
-{
-	char found[RTYPE_PACKAGE_BYTES];
-	uint8_t head[TYPE_BYTES];
-
-	if (elf_image_read(image, type, head, sizeof(head)))
-		return false;
-	if ((head[TYPE_KIND] & KIND_MASK) == KIND_POINTER &&
-	    elf_image_read_word(image, type + POINTER_ELEM, &type))
-		return false;
-	if (read_package(image, module, type, KIND_STRUCT, found, sizeof(found)) ||
-	    strcmp(found, package))
-		return false;
-	for (int depth = 0; depth < MAX_DEPTH && type != first; depth++) {
-		struct structure s;
-		struct field f;
-
-		/* An offset of 0 also with Go 1.18's bit for an embedded field. */
-		if (read_structure(image, type, &s) || read_field(image, s.fields, &f) ||
-		    f.offset > 1)
-			return false;
-		type = f.type;
-	}
-	return type == first;
 }

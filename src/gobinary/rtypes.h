@@ -47,5 +47,17 @@ int rtypes_find_nested(struct elf_image *image, uint64_t type, const char *outer
  */
 bool rtypes_begins_with(struct elf_image *image, const struct moduledata *module, uint64_t type,
 			const char *package, uint64_t first);
+/* What values of a pointer's type point to. -EINVAL no pointer. */
+int rtypes_get_element(struct elf_image *image, uint64_t type, uint64_t *element);
+/* Of a structure, in bytes. -EINVAL. */
+int rtypes_get_size(struct elf_image *image, uint64_t type, uint64_t *size);
+/* Whether the type is a structure of that name: package name and type, "trace.tracer". */
+bool rtypes_is_structure(struct elf_image *image, const struct moduledata *module, uint64_t type,
+			 const char *name);
+/*
+ * Offset in bytes of the one empty interface in the structure at `type`, however deep, under
+ * whatever name. -ENOENT none, or several.
+ */
+int rtypes_find_interface(struct elf_image *image, uint64_t type, uint16_t *offset);
 
 #endif

@@ -95,6 +95,16 @@ static void print_tables(const struct gobinary_info *i)
 	print_offsets("table.", &r, &s);
 }
 
+static void print_resource(const struct go_resource_layout *r)
+{
+	printf("resource.tracer=%d\nresource.provider=%d\nresource.resource=%d\nresource.set=%d\n",
+	       r->tracer, r->provider, r->resource, r->set);
+	printf("resource.key=%d\nresource.value_type=%d\nresource.value_text=%d\n", r->key,
+	       r->value_type, r->value_text);
+	printf("resource.pair_size=%d\nresource.pair_type=%#" PRIx64 "\n", r->pair_size,
+	       r->pair_type);
+}
+
 static void print_types(const struct gobinary_info *i)
 {
 	printf("source.runtime=%s\nsource.span=%s\n", sources[i->runtime.source],
@@ -102,6 +112,7 @@ static void print_types(const struct gobinary_info *i)
 	print_offsets("", &i->runtime, &i->span);
 	printf("span.type=%#" PRIx64 "\nspan.unsampled_type=%#" PRIx64 "\n", i->span_type,
 	       i->unsampled_type);
+	print_resource(&i->resource);
 }
 
 static void print_itabs(const struct gobinary_info *i)

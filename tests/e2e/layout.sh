@@ -68,8 +68,8 @@ check()
 		wrong "$name: offsets or sites"
 	# The program's own reflection, and the word where g is said to be.
 	"$file" | sort >"$scratch/reflected"
-	grep '^span\.\|^itab\.' "$scratch/said" | sort | diff - "$scratch/reflected" >&2 ||
-		wrong "$name: span offsets or interface tables"
+	grep '^span\.\|^itab\.\|^resource\.' "$scratch/said" | sort | diff - "$scratch/reflected" >&2 ||
+		wrong "$name: span offsets, interface tables or the way to the resource"
 	"$file" -tls "$(sed -n 's/^tls\.offset=//p' "$scratch/said")" \
 		-allgs "$(sed -n 's/^allgs=//p' "$scratch/said")" ||
 		wrong "$name: place of g or of all goroutines"

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"go.opentelemetry.io/otel/attribute"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -28,8 +29,8 @@ func fail(err error) {
 	}
 }
 
-// field prints where a field lies, given by its names from the outside in.
-func field(t reflect.Type, key string, names ...string) {
+// field prints where a field lies, given by its names from the outside in; and returns its type.
+func field(t reflect.Type, key string, names ...string) reflect.Type {
 	var offset uintptr
 	for _, name := range names {
 		f, ok := t.FieldByName(name)
@@ -39,7 +40,8 @@ func field(t reflect.Type, key string, names ...string) {
 		offset += f.Offset
 		t = f.Type
 	}
-	fmt.Printf("span.%s=%d\n", key, offset)
+	fmt.Printf("%s=%d\n", key, offset)
+	return t
 }
 
 // words are those of an interface: of an empty one the type comes first, of others the table.
@@ -95,21 +97,43 @@ func printSpans(bias uintptr) {
 	_, span := provider.Tracer("layout").Start(context.Background(), "span")
 	_, unsampled := never.Tracer("layout").Start(context.Background(), "span")
 	recording := reflect.TypeOf(span).Elem()
-	field(recording, "context", "spanContext")
-	field(recording, "parent", "parent")
-	field(recording, "name", "name")
-	field(recording, "start_time", "startTime")
-	field(recording, "end_time", "endTime")
-	field(recording, "status", "status", "Code")
-	field(recording, "kind", "spanKind")
+	field(recording, "span.context", "spanContext")
+	field(recording, "span.parent", "parent")
+	field(recording, "span.name", "name")
+	field(recording, "span.start_time", "startTime")
+	field(recording, "span.end_time", "endTime")
+	field(recording, "span.status", "status", "Code")
+	field(recording, "span.kind", "spanKind")
 	spanContext := reflect.TypeOf(trace.SpanContext{})
-	field(spanContext, "context_trace_id", "traceID")
-	field(spanContext, "context_span_id", "spanID")
-	field(spanContext, "context_flags", "traceFlags")
-	field(reflect.TypeOf(unsampled), "unsampled_context", "sc")
+	field(spanContext, "span.context_trace_id", "traceID")
+	field(spanContext, "span.context_span_id", "spanID")
+	field(spanContext, "span.context_flags", "traceFlags")
+	field(reflect.TypeOf(unsampled), "span.unsampled_context", "sc")
 	fmt.Printf("span.type=%#x\n", emptyWords(span).first-bias)
 	fmt.Printf("span.unsampled_type=%#x\n", emptyWords(unsampled).first-bias)
 	fmt.Printf("itab.span=%#x\n", (*words)(unsafe.Pointer(&span)).first-bias)
+	span.End()
+}
+
+// printResource prints the way from a span to the attributes of its resource.
+func printResource(bias uintptr) {
+	_, span := sdk.NewTracerProvider().Tracer("layout").Start(context.Background(), "span")
+	t := reflect.TypeOf(span).Elem()
+	for _, name := range []string{"tracer", "provider", "resource"} {
+		t = field(t, "resource."+name, name).Elem()
+	}
+	set := []string{"attrs", "data"}
+	if _, ok := reflect.TypeOf(attribute.Set{}).FieldByName("data"); !ok { // before SDK 1.39
+		set = []string{"attrs", "equivalent", "iface"}
+	}
+	field(t, "resource.set", set...)
+	pair := attribute.String("key", "value")
+	t = reflect.TypeOf(pair)
+	field(t, "resource.key", "Key")
+	field(t, "resource.value_type", "Value", "vtype")
+	field(t, "resource.value_text", "Value", "stringly")
+	fmt.Printf("resource.pair_size=%d\n", t.Size())
+	fmt.Printf("resource.pair_type=%#x\n", emptyWords(pair).first-bias)
 	span.End()
 }
 
@@ -140,6 +164,7 @@ func main() {
 	}
 	if *tls == 0 && *all == "" {
 		printSpans(bias)
+		printResource(bias)
 		printContexts(bias)
 	}
 }
