@@ -18,14 +18,6 @@ struct text {
 	size_t size;
 };
 
-static const char *const service_keys[] = {
-	"service.name",
-	"service.version",
-	"service.namespace",
-	"service.instance.id",
-	"deployment.environment.name",
-};
-
 static struct text trim(struct text t)
 {
 	while (t.size && isspace((unsigned char)t.at[0])) {
@@ -88,13 +80,13 @@ static void parse_resource_attributes(struct text list, struct identity *out)
 		struct text value = take_until(&list, ',');
 		struct text key = trim(take_until(&value, '='));
 
-		for (size_t i = 0; i < sizeof(service_keys) / sizeof(service_keys[0]); i++) {
+		for (size_t i = 0; i < IDENTITY_SERVICE_KEYS; i++) {
 			struct text clear;
 
-			if (!equals(key, service_keys[i]))
+			if (!equals(key, identity_service_keys[i]))
 				continue;
 			clear = percent_decode(trim(value), decoded);
-			identity_set(out, service_keys[i], clear.at, clear.size);
+			identity_set(out, identity_service_keys[i], clear.at, clear.size);
 		}
 	}
 }

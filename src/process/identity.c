@@ -14,6 +14,11 @@
 #include "process/identity_private.h"
 #include "process/process_private.h"
 
+const char *const identity_service_keys[IDENTITY_SERVICE_KEYS] = {
+	"service.name",	       "service.version",	 "service.namespace",
+	"service.instance.id", "deployment.environment", "deployment.environment.name",
+};
+
 static struct identity_attribute *find(const struct identity *id, const char *key)
 {
 	for (size_t i = 0; i < id->count; i++)
@@ -109,4 +114,31 @@ const char *identity_get(const struct identity *id, const char *key)
 	const struct identity_attribute *attribute = find(id, key);
 
 	return attribute ? attribute->value : "";
+}
+
+static void take_away(struct identity *id, const char *key)
+{
+	struct identity_attribute *attribute = find(id, key);
+	size_t at = attribute ? (size_t)(attribute - id->attributes) : 0;
+
+	if (attribute)
+		memmove(attribute, attribute + 1, (--id->count - at) * sizeof(*attribute));
+}
+
+bool identity_set_service(struct identity *id, const struct identity *resource)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < IDENTITY_SERVICE_KEYS; i++) {
+		const char *key = identity_service_keys[i], *value = identity_get(resource, key);
+
+		if (!strcmp(value, identity_get(id, key)) || (!value[0] && !i))
+			continue;
+		changed = true;
+		if (value[0])
+			identity_set(id, key, value, strlen(value));
+		else
+			take_away(id, key);
+	}
+	return changed;
 }

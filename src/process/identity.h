@@ -3,6 +3,7 @@
 #ifndef PROCESS_IDENTITY_H
 #define PROCESS_IDENTITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct process;
@@ -23,13 +24,18 @@ struct identity {
 };
 
 /*
- * service.name, service.version, service.namespace, service.instance.id,
- * deployment.environment.name from OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of the target's
- * environment (no other variable is looked at), else service.name from the executable and
+ * service.name, service.version, service.namespace, service.instance.id, deployment.environment
+ * and deployment.environment.name from OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of the
+ * target's environment (no other variable is looked at), else service.name from the executable and
  * service.version from build info (`info` may be NULL); process.pid, process.executable.name,
  * host.name. SPANPROF=off in the environment: -ECANCELED (opted out).
  */
 int identity_read(const struct process *p, const struct gobinary_info *info, struct identity *out);
 const char *identity_get(const struct identity *id, const char *key); /* "" unknown */
+/*
+ * Takes what a service says of itself from `resource`, as its traces have it: what is not there is
+ * taken away, but for service.name, which no profile can do without. False: all was so before.
+ */
+bool identity_set_service(struct identity *id, const struct identity *resource);
 
 #endif

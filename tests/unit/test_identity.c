@@ -15,6 +15,7 @@
 #include "gobinary/gobinary.h"
 #include "process/environ.h"
 #include "process/identity.h"
+#include "process/identity_private.h"
 #include "process/process.h"
 
 #define PARSE(text, id) environ_parse(text, sizeof(text), id)
@@ -26,7 +27,8 @@ static void test_environment(void **state)
 	assert_int_equal(PARSE("PATH=/bin\0"
 			       "OTEL_RESOURCE_ATTRIBUTES=service.name=lost, service.version = 1.2 ,"
 			       "service.namespace=a%20b%2Cc,secret.key=hidden,"
-			       "service.instance.id=x=y,deployment.environment.name=prod%2\0"
+			       "service.instance.id=x=y,deployment.environment.name=prod%2,"
+			       "deployment.environment=prod\0"
 			       "OTEL_SERVICE_NAME= shop ",
 			       &id),
 			 0);
@@ -36,8 +38,9 @@ static void test_environment(void **state)
 	assert_string_equal(identity_get(&id, "service.instance.id"), "x=y");
 	/* A malformed escape leaves the value as it is. */
 	assert_string_equal(identity_get(&id, "deployment.environment.name"), "prod%2");
+	assert_string_equal(identity_get(&id, "deployment.environment"), "prod");
 	assert_string_equal(identity_get(&id, "secret.key"), "");
-	assert_int_equal(id.count, 5);
+	assert_int_equal(id.count, 6);
 }
 
 static void test_which_of_two_counts(void **state)
@@ -82,6 +85,37 @@ static void test_odd_environments(void **state)
 	assert_int_equal(environ_parse("SPANPROF=of", 11, &id), 0);
 	assert_int_equal(environ_parse("XSPANPROF=off", 13, &id), 0);
 	assert_int_equal(environ_parse("SPANPROF=off", 12, &id), -ECANCELED);
+}
+
+/* What the traces carry takes the place of all that was said elsewhere, but of a name. */
+static void test_service_of_resource(void **state)
+{
+	struct identity id = {0}, resource = {0}, other = {0};
+
+	PARSE("OTEL_SERVICE_NAME=shop\0"
+	      "OTEL_RESOURCE_ATTRIBUTES=service.version=1,service.namespace=retail",
+	      &id);
+	identity_set(&id, "process.pid", "7", 1);
+	id.attributes[id.count - 1].is_integer = 1;
+	PARSE("OTEL_SERVICE_NAME=cart\0"
+	      "OTEL_RESOURCE_ATTRIBUTES=service.version=1,deployment.environment=prod",
+	      &resource);
+	assert_true(identity_set_service(&id, &resource));
+	assert_int_equal(id.count, 4);
+	assert_string_equal(identity_get(&id, "service.name"), "cart");
+	assert_string_equal(identity_get(&id, "service.version"), "1");
+	assert_string_equal(identity_get(&id, "service.namespace"), "");
+	assert_string_equal(identity_get(&id, "deployment.environment"), "prod");
+	assert_string_equal(identity_get(&id, "process.pid"), "7");
+	for (size_t i = 0; i < id.count; i++)
+		assert_int_equal(id.attributes[i].is_integer,
+				 !strcmp(id.attributes[i].key, "process.pid"));
+	assert_false(identity_set_service(&id, &resource));
+	assert_true(identity_set_service(&id, &other));
+	assert_int_equal(id.count, 2);
+	assert_string_equal(identity_get(&id, "service.name"), "cart");
+	assert_string_equal(identity_get(&id, "process.pid"), "7");
+	assert_false(identity_set_service(&id, &other));
 }
 
 static int read_child(char *const environment[], const struct gobinary_info *info,
@@ -158,6 +192,7 @@ int main(void)
 		cmocka_unit_test(test_which_of_two_counts),
 		cmocka_unit_test(test_values_are_cleaned_and_bounded),
 		cmocka_unit_test(test_odd_environments),
+		cmocka_unit_test(test_service_of_resource),
 		cmocka_unit_test(test_child_with_a_name),
 		cmocka_unit_test(test_child_without_a_name),
 		cmocka_unit_test(test_child_that_opted_out),
