@@ -105,16 +105,22 @@ int profile_intern_stack(struct profile *p, const struct profile_stack *head,
 	return table_intern_list(&p->stacks, &p->stack_locations, &list, handle);
 }
 
+static struct table_list resource_list(const struct profile_resource *head,
+				       const struct profile_attribute *attributes)
+{
+	return (struct table_list){
+		.head = head,
+		.first_offset = offsetof(struct profile_resource, first_attribute),
+		.items = attributes,
+		.item_count = head->attribute_count,
+	};
+}
+
 int profile_intern_resource(struct profile *p, const struct profile_attribute *attributes,
 			    size_t count, uint32_t *handle)
 {
 	struct profile_resource head = {.attribute_count = (uint32_t)count};
-	struct table_list list = {
-		.head = &head,
-		.first_offset = offsetof(struct profile_resource, first_attribute),
-		.items = attributes,
-		.item_count = count,
-	};
+	struct table_list list = resource_list(&head, attributes);
 
 	return table_intern_list(&p->resources, &p->attributes, &list, handle);
 }
@@ -134,15 +140,13 @@ int profile_count(struct profile *p, const struct profile_sample *key, uint64_t 
 	return 0;
 }
 
-uint32_t profile_add_resource(struct profile *p, const struct resource_attribute *attributes,
-			      size_t count)
+/* Their number; `rows` has room for PROFILE_ATTRIBUTES_MAX. */
+static size_t add_attributes(struct profile *p, const struct resource_attribute *attributes,
+			     size_t count, struct profile_attribute *rows)
 {
-	struct profile_attribute rows[PROFILE_ATTRIBUTES_MAX];
-	uint32_t handle;
-
 	if (count > PROFILE_ATTRIBUTES_MAX)
 		count = PROFILE_ATTRIBUTES_MAX;
-	memset(rows, 0, sizeof(rows)); /* rows are compared as bytes */
+	memset(rows, 0, PROFILE_ATTRIBUTES_MAX * sizeof(*rows)); /* compared as bytes */
 	for (size_t i = 0; i < count; i++) {
 		const struct resource_attribute *a = &attributes[i];
 
@@ -153,7 +157,31 @@ uint32_t profile_add_resource(struct profile *p, const struct resource_attribute
 		else
 			rows[i].value = string_table_add(p->strings, a->value, strlen(a->value));
 	}
+	return count;
+}
+
+uint32_t profile_add_resource(struct profile *p, const struct resource_attribute *attributes,
+			      size_t count)
+{
+	struct profile_attribute rows[PROFILE_ATTRIBUTES_MAX];
+	uint32_t handle;
+
+	count = add_attributes(p, attributes, count, rows);
 	return profile_intern_resource(p, rows, count, &handle) ? 0 : handle;
+}
+
+int profile_rename_resource(struct profile *p, const struct resource_attribute *was,
+			    size_t was_count, const struct resource_attribute *is, size_t is_count)
+{
+	struct profile_attribute before[PROFILE_ATTRIBUTES_MAX], now[PROFILE_ATTRIBUTES_MAX];
+	struct profile_resource heads[2] = {
+		{.attribute_count = (uint32_t)add_attributes(p, was, was_count, before)},
+		{.attribute_count = (uint32_t)add_attributes(p, is, is_count, now)},
+	};
+	struct table_list from = resource_list(&heads[0], before);
+	struct table_list to = resource_list(&heads[1], now);
+
+	return table_replace_list(&p->resources, &p->attributes, &from, &to);
 }
 
 int profile_add_stack(struct profile *p, const struct sample_input *sample, uint32_t *stack)

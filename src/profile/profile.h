@@ -124,6 +124,12 @@ void profile_close(struct profile *p);
 /* Same attributes → same handle. 0 at the cap. */
 uint32_t profile_add_resource(struct profile *p, const struct resource_attribute *attributes,
 			      size_t count);
+/*
+ * What is known of a resource has changed: all that it has counts as this one's, under the same
+ * handle. -ENOENT there is none with these attributes; -ENOSPC, -ENOMEM: it stays as it was.
+ */
+int profile_rename_resource(struct profile *p, const struct resource_attribute *was,
+			    size_t was_count, const struct resource_attribute *is, size_t is_count);
 /* -ENOSPC at a cap (counted in dropped). */
 int profile_add(struct profile *p, const struct sample_input *sample);
 /* The two halves of profile_add, for a caller with many samples of one stack: the handle of the

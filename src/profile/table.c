@@ -131,21 +131,46 @@ static bool same_list(const void *owner, uint32_t handle, const void *key)
 					     list->item_count * tables->items->row_size));
 }
 
+static uint64_t hash_list(const struct table *heads, const struct table *items,
+			  const struct table_list *list)
+{
+	uint64_t hash = handle_hash(list->head, heads->row_size);
+
+	if (list->item_count)
+		hash ^= handle_hash(list->items, list->item_count * items->row_size) * 31;
+	return hash;
+}
+
+static uint32_t find_list(const struct table *heads, const struct table *items,
+			  const struct table_list *list, uint64_t hash)
+{
+	struct list_owner owner = {.heads = heads, .items = items};
+
+	return handle_index_find(&heads->index, hash, same_list, &owner, list);
+}
+
+/* A head with its items behind all others; there is room for them. */
+static void put_list(struct table *heads, struct table *items, const struct table_list *list,
+		     uint32_t handle)
+{
+	uint32_t first = list->item_count ? (uint32_t)items->count : 0;
+	uint8_t *row = table_row(heads, handle);
+
+	memcpy(row, list->head, heads->row_size);
+	memcpy(row + list->first_offset, &first, sizeof(first));
+	append(items, list->items, list->item_count);
+}
+
 int table_intern_list(struct table *heads, struct table *items, const struct table_list *list,
 		      uint32_t *handle)
 {
-	struct list_owner owner = {.heads = heads, .items = items};
-	size_t items_size = list->item_count * items->row_size;
-	uint64_t hash = handle_hash(list->head, heads->row_size);
-	uint32_t first = list->item_count ? (uint32_t)items->count : 0;
+	uint64_t hash = hash_list(heads, items, list);
 	int err;
 
 	*handle = 0;
 	if (!list->item_count && !memcmp(list->head, heads->rows, heads->row_size))
 		return 0;
-	if (list->item_count)
-		hash ^= handle_hash(list->items, items_size) * 31;
-	*handle = handle_index_find(&heads->index, hash, same_list, &owner, list);
+	*handle = find_list(heads, items, list, hash);
 	if (*handle)
 		return 0;
 	err = make_room(heads, 1);
@@ -155,9 +180,21 @@ int table_intern_list(struct table *heads, struct table *items, const struct tab
 		err = handle_index_add(&heads->index, hash, (uint32_t)heads->count);
 	if (err)
 		return err;
-	*handle = (uint32_t)heads->count;
-	append(heads, list->head, 1);
-	memcpy((uint8_t *)table_row(heads, *handle) + list->first_offset, &first, sizeof(first));
-	append(items, list->items, list->item_count);
+	*handle = (uint32_t)heads->count++;
+	put_list(heads, items, list, *handle);
 	return 0;
+}
+
+/* The index keeps its entry for what was, too: no head is equal to that any more. */
+int table_replace_list(struct table *heads, struct table *items, const struct table_list *was,
+		       const struct table_list *is)
+{
+	uint32_t handle = find_list(heads, items, was, hash_list(heads, items, was));
+	int err = handle ? make_room(items, is->item_count) : -ENOENT;
+
+	if (!err)
+		err = handle_index_add(&heads->index, hash_list(heads, items, is), handle);
+	if (!err)
+		put_list(heads, items, is, handle);
+	return err;
 }

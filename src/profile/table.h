@@ -37,6 +37,12 @@ int table_intern_row(struct table *t, const void *row, size_t key_size, uint32_t
 /* Like table_intern for a head with its items. */
 int table_intern_list(struct table *heads, struct table *items, const struct table_list *list,
 		      uint32_t *handle);
+/*
+ * What was this head with its items is that one, under the same handle. -ENOENT it was not there;
+ * -ENOSPC, -ENOMEM: it stays as it was.
+ */
+int table_replace_list(struct table *heads, struct table *items, const struct table_list *was,
+		       const struct table_list *is);
 /* The handle of the row that begins with this key, 0 when there is none. */
 uint32_t table_find(const struct table *t, const void *key, size_t key_size);
 

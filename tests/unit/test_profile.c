@@ -88,6 +88,38 @@ static void the_same_resource_has_one_handle(void **state)
 	profile_close(p);
 }
 
+static void a_resource_is_renamed(void **state)
+{
+	const struct resource_attribute was[] = {{"service.name", "shop", 0, false},
+						 {"process.pid", NULL, 17, true},
+						 {"host.name", "box", 0, false}};
+	const struct resource_attribute is[] = {{"service.name", "cart", 0, false},
+						{"service.version", "2", 0, false},
+						{"process.pid", NULL, 17, true},
+						{"host.name", "box", 0, false}};
+	struct profile *p = sample_profile(), *to = sample_profile();
+	struct profile_view v;
+
+	assert_int_equal(profile_rename_resource(p, was, 3, is, 4), 0);
+	profile_get_view(p, &v);
+	assert_int_equal(v.resource_count, 3);
+	assert_int_equal(v.samples[1].resource, 1);
+	assert_int_equal(v.resources[1].attribute_count, 4);
+	assert_string_equal(text(p, profile_get_service(p, 1)), "cart");
+	assert_int_equal(v.attributes[v.resources[1].first_attribute + 2].number, 17);
+	/* Under the one name it is found, under the other not any more. */
+	assert_int_equal(profile_add_resource(p, is, 4), 1);
+	assert_int_equal(profile_rename_resource(p, was, 3, is, 4), -ENOENT);
+	assert_int_equal(profile_add_resource(p, was, 3), 3);
+	assert_string_equal(text(p, profile_get_service(p, 3)), "shop");
+	/* What is added later meets it, in a total too. */
+	assert_int_equal(profile_merge(to, p), 0);
+	assert_int_equal(profile_add_resource(to, was, 3), 1);
+	assert_int_equal(profile_add_resource(to, is, 4), 3);
+	profile_close(to);
+	profile_close(p);
+}
+
 static void a_service_without_a_name_is_its_executable(void **state)
 {
 	const struct resource_attribute only[] = {{"process.executable.name", "tool", 0, false}};
@@ -331,6 +363,7 @@ int main(void)
 		cmocka_unit_test(holds_each_value_once),
 		cmocka_unit_test(rows_tell_what_was_added),
 		cmocka_unit_test(the_same_resource_has_one_handle),
+		cmocka_unit_test(a_resource_is_renamed),
 		cmocka_unit_test(a_service_without_a_name_is_its_executable),
 		cmocka_unit_test(values_survive_forgotten_ids),
 		cmocka_unit_test(a_sample_without_anything_is_not_the_zero_row),
