@@ -82,6 +82,7 @@ static int look_at_batch(struct look *c, struct capture *capture, struct census 
 		census->goroutines++;
 		if (!c->found.count)
 			continue;
+		census->span = c->found.spans[0].address;
 		if (tell(c, capture, g))
 			census->unstored++;
 		else

@@ -18,6 +18,7 @@ struct census {
 	size_t goroutines; /* looked at */
 	size_t tagged;	   /* have open spans */
 	size_t unstored;   /* have, but there was no room for them in the store */
+	uint64_t span;	   /* address of one of those spans; 0 none */
 };
 
 /*

@@ -104,6 +104,20 @@ static int open_symbols(struct dump *d)
 					    d->loaded.binary->go, d->bias);
 }
 
+/* As its traces name it, where there is a span to lead there. */
+static void read_service(struct dump *d)
+{
+	const struct go_resource_layout *at = &gobinary_get_info(d->loaded.binary->go)->resource;
+	struct span_resource resource;
+	struct identity service;
+
+	if (d->spans.holder_count &&
+	    !span_resource_find(d->loaded.process, at, d->bias, d->spans.holders[0].span.address,
+				&resource) &&
+	    !span_resource_read(d->loaded.process, at, &resource, &service))
+		identity_set_service(&d->loaded.identity, &service);
+}
+
 /* From the process that was loaded to all that is printed. */
 static int read_spans(struct dump *d)
 {
@@ -116,6 +130,8 @@ static int read_spans(struct dump *d)
 	process.bias = d->bias;
 	if (!error)
 		error = open_spans_read(&process, &d->spans);
+	if (!error)
+		read_service(d);
 	if (!error)
 		error = open_symbols(d);
 	if (!error)

@@ -22,6 +22,8 @@
 struct request {
 	pid_t pid;
 	uint64_t number;
+	bool is_service;
+	struct service_query service;
 };
 
 struct loader {
@@ -63,6 +65,22 @@ void loader_load(struct binary_store *store, struct block_cache *cache, pid_t pi
 			&out->identity);
 }
 
+static void load_service(const struct request *request, struct loaded *out)
+{
+	const struct service_query *q = &request->service;
+	struct process *p = NULL;
+
+	memset(out, 0, sizeof(*out));
+	out->pid = request->pid;
+	out->is_service = true;
+	out->error = process_open(request->pid, &p);
+	if (!out->error)
+		out->error = span_resource_find(p, &q->layout, q->bias, q->span, &out->resource);
+	if (!out->error && memcmp(&out->resource, &q->known, sizeof(q->known)))
+		out->error = span_resource_read(p, &q->layout, &out->resource, &out->identity);
+	process_close(p);
+}
+
 static void discard(struct loader *l, struct loaded *r)
 {
 	process_close(r->process);
@@ -102,7 +120,10 @@ static void *run(void *argument)
 		l->request_first = (l->request_first + 1) % QUEUE_MAX;
 		l->request_count--;
 		pthread_mutex_unlock(&l->lock);
-		loader_load(l->store, l->cache, request.pid, &result);
+		if (request.is_service)
+			load_service(&request, &result);
+		else
+			loader_load(l->store, l->cache, request.pid, &result);
 		result.number = request.number;
 		pthread_mutex_lock(&l->lock);
 		if (!deliver(l, &result))
@@ -182,19 +203,29 @@ bool loader_close(struct loader *l)
 	return true;
 }
 
-int loader_request(struct loader *l, pid_t pid, uint64_t number)
+static int add_request(struct loader *l, const struct request *request)
 {
 	int error = -ENOSPC;
 
 	pthread_mutex_lock(&l->lock);
 	if (l->request_count < QUEUE_MAX) {
-		l->requests[(l->request_first + l->request_count++) % QUEUE_MAX] =
-			(struct request){pid, number};
+		l->requests[(l->request_first + l->request_count++) % QUEUE_MAX] = *request;
 		pthread_cond_signal(&l->wanted);
 		error = 0;
 	}
 	pthread_mutex_unlock(&l->lock);
 	return error;
+}
+
+int loader_request(struct loader *l, pid_t pid, uint64_t number)
+{
+	return add_request(l, &(struct request){.pid = pid, .number = number});
+}
+
+int loader_request_service(struct loader *l, pid_t pid, uint64_t number,
+			   const struct service_query *query)
+{
+	return add_request(l, &(struct request){pid, number, true, *query});
 }
 
 int loader_get_fd(const struct loader *l)

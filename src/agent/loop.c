@@ -137,14 +137,37 @@ static void on_signal(struct loop *l)
 	}
 }
 
+/*
+ * In each profile a process has but one identity: what is known when a window ends, and at the end
+ * in what is written of the whole run.
+ */
+static void take_service(struct loop *l, const struct loaded *loaded)
+{
+	struct target *target;
+	struct identity was;
+
+	if (loaded->identity.count)
+		live_clear(&l->live); /* it may be worth a line */
+	target = targets_take_service(l->s->targets, loaded, &was);
+	if (!target)
+		return;
+	pipeline_rename(l->s->pipeline, &was, &target->identity);
+	publisher_rename(l->s->publisher, &was, &target->identity);
+}
+
 static void take_loaded(struct loop *l)
 {
 	struct loaded loaded;
 
-	live_clear(&l->live);
 	while (loader_take(l->s->loader, &loaded)) {
-		struct target *target = targets_adopt(l->s->targets, &loaded);
+		struct target *target;
 
+		if (loaded.is_service) {
+			take_service(l, &loaded);
+			continue;
+		}
+		live_clear(&l->live);
+		target = targets_adopt(l->s->targets, &loaded);
 		if (target)
 			pipeline_release(l->s->pipeline, target);
 		else if (targets_find(l->s->targets, loaded.pid, 0))
@@ -254,6 +277,7 @@ static void on_tick(struct loop *l)
 		l->sweep_ns = l->now_ns + SWEEP_NS;
 	}
 	targets_complete_census(l->s->targets);
+	targets_ask_services(l->s->targets, l->now_ns);
 	waits_take(l->s->waits);
 	if (l->now_ns >= l->window_end_ns)
 		end_window(l);

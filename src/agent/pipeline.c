@@ -12,6 +12,7 @@
 #include "agent/name_trust.h"
 #include "agent/sample_log.h"
 #include "agent/span_sights.h"
+#include "agent/target_identity.h"
 #include "agent/targets.h"
 #include "agent/wait_state.h"
 #include "base/clock.h"
@@ -88,27 +89,20 @@ void pipeline_close(struct pipeline *p)
 
 static uint32_t resource_of(struct pipeline *p, struct target *target)
 {
-	struct resource_attribute attributes[IDENTITY_ATTRIBUTES_MAX];
-	const struct identity *id = &target->identity;
-
-	if (target->window == p->window_number)
-		return target->resource;
-	for (size_t i = 0; i < id->count; i++)
-		attributes[i] = (struct resource_attribute){
-			.key = id->attributes[i].key,
-			.value = id->attributes[i].value,
-			.number = id->attributes[i].is_integer
-					  ? strtoll(id->attributes[i].value, NULL, 10)
-					  : 0,
-			.is_integer = id->attributes[i].is_integer,
-		};
-	target->resource = profile_add_resource(p->window, attributes, id->count);
-	target->window = p->window_number;
+	if (target->window != p->window_number) {
+		target->resource = target_identity_add(p->window, &target->identity);
+		target->window = p->window_number;
+	}
 	return target->resource;
 }
 
-static uint32_t span_of(struct pipeline *p, const struct target *target,
-			const struct sampled_span *span, uint32_t resource)
+void pipeline_rename(struct pipeline *p, const struct identity *was, const struct identity *is)
+{
+	target_identity_rename(p->window, was, is);
+}
+
+static uint32_t span_of(struct pipeline *p, struct target *target, const struct sampled_span *span,
+			uint32_t resource)
 {
 	struct span_sight sight = span->sight;
 	uint32_t handle;
@@ -125,6 +119,7 @@ static uint32_t span_of(struct pipeline *p, const struct target *target,
 	case SPAN_ANSWER_NONE:
 		return 0;
 	}
+	target_see_span(target, span->address);
 	name_trust_add(p->names, target->generation, sight.name, sight.name_size);
 	if (!sight.waits && span->source < SPAN_SOURCE_COUNT)
 		p->stats.by_source[span->source]++;
@@ -301,6 +296,7 @@ void pipeline_add_ended(struct pipeline *p, struct target *target, const struct 
 
 	if (!span_end_of_record(target, record, name, &end))
 		return;
+	target_see_span(target, record->address);
 	add_end(p, target, &end,
 		believe_name(p, target, &end, record->name_address, record->address,
 			     since(&end, record->time_ns)));
@@ -314,6 +310,7 @@ void pipeline_add_ended_memory(struct pipeline *p, struct target *target,
 
 	if (!span_end_of_memory(target, span, name, &end))
 		return;
+	target_see_span(target, span->address);
 	add_end(p, target, &end,
 		believe_name(p, target, &end, span->name_address, span->address,
 			     since(&end, clock_monotonic_ns())));
@@ -327,6 +324,7 @@ void pipeline_see_open(struct pipeline *p, struct target *target, const struct s
 
 	if (!span_open_of_memory(target, span, now_ns, name, &is))
 		return;
+	target_see_span(target, span->address);
 	name_trust_add(p->names, target->generation, is.name, is.name_size);
 	is.span.resource = resource_of(p, target);
 	spans_see_open(profile_get_spans(p->window), &is, now_ns, p->config.keep_ended_spans);

@@ -12,6 +12,7 @@
 #include "unwind/unwind.h"
 
 struct capture;
+struct identity;
 struct pipeline;
 struct profile;
 struct sample_log;
@@ -72,6 +73,12 @@ void pipeline_discard(struct pipeline *p, uint32_t pid);
 /* Counts what was held for a process whose image went before it was read. */
 void pipeline_lose(struct pipeline *p, uint32_t pid);
 void pipeline_lose_all(struct pipeline *p);
+
+/*
+ * More is known of who a process is: in the window under way it has but the one identity. Windows
+ * that have ended keep what was known when they did.
+ */
+void pipeline_rename(struct pipeline *p, const struct identity *was, const struct identity *is);
 
 /* Ends the window and gives it away; a new one begins. The caller closes it. NULL: no memory. */
 struct profile *pipeline_take(struct pipeline *p);

@@ -11,6 +11,7 @@
 #include "agent/delivery.h"
 #include "agent/options.h"
 #include "agent/output.h"
+#include "agent/target_identity.h"
 #include "agent/terminal.h"
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -106,6 +107,12 @@ void publisher_add(struct publisher *p, struct profile *window)
 	}
 	p->dropped += view.dropped;
 	profile_close(window);
+}
+
+void publisher_rename(struct publisher *p, const struct identity *was, const struct identity *is)
+{
+	if (p->total)
+		target_identity_rename(p->total, was, is);
 }
 
 const struct profile *publisher_get_total(const struct publisher *p)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct identity;
 struct log;
 struct options;
 struct profile;
@@ -20,6 +21,8 @@ int publisher_open(const struct options *options, const struct log *log, struct 
 		   char *why, size_t why_size);
 /* Takes an ended window. */
 void publisher_add(struct publisher *p, struct profile *window);
+/* More is known of who a process is: in the total it has but the one identity. */
+void publisher_rename(struct publisher *p, const struct identity *was, const struct identity *is);
 /* The total so far, lent; NULL when none is kept. */
 const struct profile *publisher_get_total(const struct publisher *p);
 /* Length of a window: short where a person watches, else as the options say. */

@@ -96,6 +96,7 @@ static enum span_answer settle(const struct target *target, const struct sample_
 	if (memcmp(span.span_id, sample->span.span_id, sizeof(span.span_id)) ||
 	    !was_open_at(&span, sample->time_ns))
 		return SPAN_ANSWER_NONE;
+	out->address = span.address;
 	set_ids(&out->sight, span.trace_id, span.span_id, span.trace_flags);
 	out->sight.name_size = span_memory_read_name(target->process, &span, out->name);
 	return SPAN_ANSWER_SPAN;
@@ -247,6 +248,7 @@ static enum span_answer of_record(const struct target *target, const struct samp
 	out->source = span->source;
 	if (span->source == SPAN_LABELS)
 		return of_labels(sample, out);
+	out->address = span->address;
 	out->sight.name_size = read_name(target, span->name_address, span->name_size, span->name,
 					 span->name_copied, out->name);
 	set_ids(&out->sight, span->trace_id, span->span_id, span->trace_flags);

@@ -35,6 +35,7 @@ static void go_on_with_census(struct targets *t, struct target *target, uint64_t
 
 	if (census->tagged)
 		target->spans_seen = true;
+	target_see_span(target, census->span);
 	if (error)
 		log_debug(t->config.log, "pid %d: the search for older spans ended early: %s",
 			  target->pid, strerror(-error));

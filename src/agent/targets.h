@@ -11,6 +11,7 @@
 #include "agent/census.h"
 #include "agent/probe_level.h"
 #include "process/identity.h"
+#include "process/span_resource.h"
 
 #define TARGETS_WANTED_SIZE 96
 
@@ -28,6 +29,15 @@ struct symbolizer;
 struct targets;
 struct waits;
 
+/* Whether what a target says of itself in its traces is known. */
+struct target_service {
+	uint64_t span; /* address of one seen since the last look; 0 none */
+	bool asked;    /* a look is under way */
+	bool several;  /* its spans have different resources */
+	uint64_t next_ns, pause_ns;
+	struct span_resource resource; /* that the identity was taken from; address 0: none yet */
+};
+
 struct target {
 	pid_t pid;
 	uint32_t generation; /* 0: still being read */
@@ -36,6 +46,7 @@ struct target {
 	struct binary *binary;
 	uint64_t bias;
 	struct identity identity;
+	struct target_service service;
 	int start_probe, newproc_probe; /* of this process alone; -1 none */
 	bool spans_seen;
 	unsigned unseen_spans; /* found on stacks though younger than the probes */
@@ -75,6 +86,18 @@ struct target *targets_find(struct targets *t, pid_t pid, uint32_t generation);
 struct target *targets_find_generation(struct targets *t, uint32_t generation);
 /* Attaches the `go` probe: goroutines inherit spans from here on. */
 void targets_on_first_span(struct targets *t, const struct process_record *record);
+/* A span of the target lies there: it leads to what its traces say of the service. */
+void target_see_span(struct target *target, uint64_t address);
+/* Asks the loader to look there, of targets of which that is not known, or not lately looked for.
+ */
+void targets_ask_services(struct targets *t, uint64_t now_ns);
+/*
+ * Takes over what such a look brought. Returns the target when it is another service than was known
+ * until now; `was` is what it was. Where its spans have different resources the first one read
+ * counts.
+ */
+struct target *targets_take_service(struct targets *t, const struct loaded *loaded,
+				    struct identity *was);
 /* Attaches probes of an executable before any process runs it (COMMAND). */
 void targets_prepare(struct targets *t, const char *program);
 /*

@@ -57,7 +57,7 @@ says()
 dumped()
 {
 	after=$(date +%s.%N)
-	expect_text "$work/out" "^3 open spans .* stuck (pid $target) .* goroutines$" head
+	expect_text "$work/out" "^3 open spans .* unknown_service:stuck (pid $target) .* goroutines$" head
 	expect 'oldest first' \
 		"$(sed -n 's/^    trace .*  span //p' "$work/out" | tr '\n' ' ')" \
 		"$(awk 'NF == 5 && $1 != "child" { print $5, $4 }' "$work/told" | sort -n |
