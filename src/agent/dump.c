@@ -111,6 +111,7 @@ static void read_service(struct dump *d)
 	struct span_resource resource;
 	struct identity service;
 
+	/* Else what the loader found is all there is. */
 	if (d->spans.holder_count &&
 	    !span_resource_find(d->loaded.process, at, d->bias, d->spans.holders[0].span.address,
 				&resource) &&

@@ -41,6 +41,22 @@ struct loader {
 	int ready_fd;
 };
 
+/* As its traces name it, where it has set a provider for all already. */
+static void read_service(struct loaded *out)
+{
+	const struct go_resource_layout *at = &gobinary_get_info(out->binary->go)->resource;
+	struct identity service;
+	uint64_t bias;
+
+	if (!at->global_count ||
+	    process_get_load_bias(out->process, out->binary->first_segment_address, &bias) ||
+	    span_resource_find(out->process, at, bias, 0, &out->resource) ||
+	    span_resource_read(out->process, at, &out->resource, &service))
+		out->resource = (struct span_resource){0};
+	else
+		identity_set_service(&out->identity, &service);
+}
+
 void loader_load(struct binary_store *store, struct block_cache *cache, pid_t pid,
 		 struct loaded *out)
 {
@@ -63,6 +79,8 @@ void loader_load(struct binary_store *store, struct block_cache *cache, pid_t pi
 		out->error = identity_read(
 			out->process, out->binary->go ? gobinary_get_info(out->binary->go) : NULL,
 			&out->identity);
+	if (!out->error)
+		read_service(out);
 }
 
 static void load_service(const struct request *request, struct loaded *out)

@@ -29,8 +29,8 @@ struct loaded {
 	struct process *process;
 	struct binary *binary;
 	struct identity identity;
-	struct span_resource
-		resource; /* of a service; where it is the known one, nothing was read */
+	/* That the service was taken from; address 0 none. The known one was not read again. */
+	struct span_resource resource;
 };
 
 /* Where a process tells which service it is. */

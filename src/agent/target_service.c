@@ -2,6 +2,7 @@
 /*
  * What a target says of itself in its traces takes the place of what its environment and its
  * executable say. It is read on the loader's thread: memory of a target may hang whoever reads it.
+ * The loader has looked for a provider that was set for all before the target was adopted.
  */
 #include "agent/targets_private.h"
 
@@ -35,7 +36,7 @@ static void ask(struct targets *t, struct target *target, uint64_t now_ns)
 		.known = s->resource,
 	};
 
-	if (!info->resource.pair_type ||
+	if (!info->resource.pair_type || !(s->span || info->resource.global_count) ||
 	    loader_request_service(t->config.loader, target->pid, target->generation, &query))
 		return;
 	s->span = 0;
@@ -54,8 +55,8 @@ void targets_ask_services(struct targets *t, uint64_t now_ns)
 	for (struct entry *e = t->entries; e; e = e->hh.next) {
 		const struct target_service *s = &e->target.service;
 
-		if (e->target.generation && s->span && !s->asked && !s->several &&
-		    now_ns >= s->next_ns)
+		if (e->target.generation && (s->span || !s->resource.address) && !s->asked &&
+		    !s->several && now_ns >= s->next_ns)
 			ask(t, &e->target, now_ns);
 	}
 }

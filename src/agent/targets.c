@@ -192,7 +192,7 @@ struct target *targets_adopt(struct targets *t, struct loaded *loaded)
 	target->binary = loaded->binary;
 	target->identity = loaded->identity;
 	target->guard = (struct probe_guard){0};
-	target->service = (struct target_service){0};
+	target->service = (struct target_service){.resource = loaded->resource};
 	target->unseen_spans = 0;
 	census_end(&target->census);
 	target->window = 0; /* another resource than that of an image before */

@@ -88,7 +88,9 @@ struct target *targets_find_generation(struct targets *t, uint32_t generation);
 void targets_on_first_span(struct targets *t, const struct process_record *record);
 /* A span of the target lies there: it leads to what its traces say of the service. */
 void target_see_span(struct target *target, uint64_t address);
-/* Asks the loader to look there, of targets of which that is not known, or not lately looked for.
+/*
+ * Asks the loader to look there, of targets of which that is not known or was not looked for of
+ * late; without a span, for a provider that was set meanwhile.
  */
 void targets_ask_services(struct targets *t, uint64_t now_ns);
 /*

@@ -9,11 +9,12 @@
 #include "gobinary/pclntab.h"
 #include "gobinary/rtypes.h"
 
-/* Those of the SDK lack their package. */
+/* Those of SDK and API lack their package, or its beginning. */
 static const char *const names[FUNCTION_COUNT] = {
 	[FUNCTION_RUNTIME_TRACE] = ".(*recordingSpan).runtimeTrace",
 	[FUNCTION_NEW_RECORDING] = ".(*tracer).newRecordingSpan",
 	[FUNCTION_TRACER_START] = ".(*tracer).Start",
+	[FUNCTION_SET_PROVIDER] = "internal/global.SetTracerProvider",
 	[FUNCTION_WITH_VALUE] = "context.WithValue",
 	[FUNCTION_NEWPROC_CLOSURE] = "runtime.newproc.func1",
 	[FUNCTION_RUNQPUT] = "runtime.runqput",
@@ -37,8 +38,9 @@ static const char *const names[FUNCTION_COUNT] = {
 	[FUNCTION_MSTART] = "runtime.mstart",
 	[FUNCTION_RT0_GO] = "runtime.rt0_go",
 };
-#define SDK_FUNCTIONS 3
-#define SDK_NAME_SIZE (RTYPE_PACKAGE_BYTES + 32)
+#define SDK_FUNCTIONS 4
+#define SDK_PACKAGE   "sdk/trace" /* behind what API and SDK have in common */
+#define SDK_NAME_SIZE (RTYPE_PACKAGE_BYTES + 64)
 
 struct collect {
 	struct go_function_range *found;
@@ -63,6 +65,14 @@ static void take(void *context, size_t index, const struct go_function *f)
 	c->flags[index] = f->flags;
 }
 
+/* What the name of one of the API's packages begins with: vendor prefix included, as the SDK's. */
+static int common_length(const char *sdk_package)
+{
+	size_t length = strlen(sdk_package), last = sizeof(SDK_PACKAGE) - 1;
+
+	return (int)(length > last ? length - last : 0);
+}
+
 int go_functions_find(struct pclntab *table, const char *sdk_package,
 		      struct go_function_range found[FUNCTION_COUNT])
 {
@@ -75,7 +85,11 @@ int go_functions_find(struct pclntab *table, const char *sdk_package,
 		wanted[i] = names[i];
 		if (i >= SDK_FUNCTIONS)
 			continue;
-		snprintf(sdk_names[i], SDK_NAME_SIZE, "%s%s", sdk_package, names[i]);
+		if (i == FUNCTION_SET_PROVIDER)
+			snprintf(sdk_names[i], SDK_NAME_SIZE, "%.*s%s", common_length(sdk_package),
+				 sdk_package, names[i]);
+		else
+			snprintf(sdk_names[i], SDK_NAME_SIZE, "%s%s", sdk_package, names[i]);
 		wanted[i] = sdk_names[i];
 	}
 	return pclntab_find_names(table, wanted, FUNCTION_COUNT, take, &c);

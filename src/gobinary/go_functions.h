@@ -11,6 +11,7 @@ enum go_function_id {
 	FUNCTION_RUNTIME_TRACE, /* (*recordingSpan).runtimeTrace */
 	FUNCTION_NEW_RECORDING, /* (*tracer).newRecordingSpan */
 	FUNCTION_TRACER_START,	/* (*tracer).Start */
+	FUNCTION_SET_PROVIDER,	/* global.SetTracerProvider, of the API */
 	FUNCTION_WITH_VALUE,
 	FUNCTION_NEWPROC_CLOSURE,
 	FUNCTION_RUNQPUT,

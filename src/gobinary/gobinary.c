@@ -30,7 +30,16 @@ struct gobinary {
 
 #define FRAME_RECORDS_SINCE 21 /* minor of Go: every function that calls keeps a frame record */
 
-enum { TYPE_G, TYPE_M, TYPE_SPAN, TYPE_UNSAMPLED, TYPE_PAIR, TYPE_CONTEXT, TYPE_COUNT };
+enum {
+	TYPE_G,
+	TYPE_M,
+	TYPE_SPAN,
+	TYPE_UNSAMPLED,
+	TYPE_PAIR,
+	TYPE_HOLDER,
+	TYPE_CONTEXT,
+	TYPE_COUNT
+};
 
 /* Distribution packages carry no module list: nothing here depends on what is found. */
 static void read_build_info(struct gobinary *b)
@@ -63,6 +72,8 @@ static void read_types(struct gobinary *b, const struct moduledata *module, char
 				    .package = SPAN_LAYOUT_PACKAGE},
 		[TYPE_PAIR] = {.name = RESOURCE_LAYOUT_PAIR_NAME,
 			       .package = RESOURCE_LAYOUT_PAIR_PACKAGE},
+		[TYPE_HOLDER] = {.name = RESOURCE_LAYOUT_HOLDER_NAME,
+				 .package = RESOURCE_LAYOUT_HOLDER_PACKAGE},
 		[TYPE_CONTEXT] = {.name = "context.Context",
 				  .package = "context",
 				  .interface = true},
@@ -75,7 +86,10 @@ static void read_types(struct gobinary *b, const struct moduledata *module, char
 			    &b->info.runtime);
 	span_layout_find(b->image, types[TYPE_SPAN].type, types[TYPE_UNSAMPLED].type,
 			 b->info.sdk_version, &b->info.span);
-	resource_layout_find(b->image, module, types[TYPE_SPAN].type, types[TYPE_PAIR].type,
+	resource_layout_find(b->image, module,
+			     &(struct resource_layout_types){types[TYPE_SPAN].type,
+							     types[TYPE_PAIR].type,
+							     types[TYPE_HOLDER].type},
 			     &b->info.resource);
 	b->info.span_type = types[TYPE_SPAN].pointer;
 	b->info.unsampled_type = types[TYPE_UNSAMPLED].type;
@@ -125,6 +139,7 @@ static int read_functions(struct gobinary *b, const struct moduledata *module,
 	if (err)
 		return err;
 	probe_sites_find(b->image, found, info->probes);
+	resource_layout_find_globals(b->image, module, found, &info->resource);
 	info->allgs = all_goroutines_find(b->image, module, found);
 	wait_reasons_find(b->image, module, found, &b->wait_reasons);
 	info->tls_known = !tls_offset_find(b->image, found, &info->tls_offset);

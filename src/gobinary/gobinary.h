@@ -44,6 +44,8 @@ struct go_span_offsets {
 	uint16_t unsampled_context; /* of SpanContext in nonRecordingSpan */
 };
 
+#define GO_GLOBALS_MAX 4
+
 /*
  * From a span to the attributes of its tracer provider's resource: offsets in bytes. All 0: the way
  * was not found.
@@ -56,6 +58,14 @@ struct go_resource_layout {
 	uint16_t key, value_type, value_text; /* in a pair: string, 64 bits, string */
 	uint16_t pair_size;		      /* bytes of attribute.KeyValue */
 	uint64_t pair_type;		      /* virtual address of its rtype */
+	/*
+	 * Where a program has its provider without any span: one of these variables, by its virtual
+	 * address, points to an interface that holds a global.tracerProviderHolder, which begins
+	 * with the provider as an interface. Rtypes of the holder, and of *TracerProvider.
+	 */
+	size_t global_count;
+	uint64_t globals[GO_GLOBALS_MAX];
+	uint64_t holder_type, provider_type;
 };
 
 /* Kinds of probe site; what the BPF program finds in registers there depends on it. */

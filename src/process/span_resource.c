@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Some ten reads of a hostile target's memory: each pointer may lead anywhere, but none is followed
- * twice, and nothing that was read says how much is read next beyond the caps below.
+ * Some dozen reads of a hostile target's memory: each pointer may lead anywhere, but none is
+ * followed twice, and nothing that was read says how much is read next beyond the caps below.
  */
 #include "process/span_resource.h"
 
@@ -21,11 +21,12 @@
 #define BATCH		 64
 #define VALUE_STRING	 4 /* attribute.STRING, in all versions */
 
-/* A type descriptor, of an array: abi.ArrayType. */
+/* A type descriptor, of an array: abi.ArrayType. Also abi.ITab. */
 #define TYPE_BYTES 72
 #define TYPE_KIND  23
 #define ARRAY_ELEM 48
 #define ARRAY_LEN  64
+#define ITAB_TYPE  8
 #define KIND_MASK  31
 #define KIND_ARRAY 17
 
@@ -59,19 +60,59 @@ static int count_pairs(const struct process *p, uint64_t pair_type, uint64_t typ
 		       : -EINVAL;
 }
 
+/* A pointer of the target, as it stands at an address. */
+static int follow(const struct process *p, uint64_t at, uint64_t *to)
+{
+	int error = process_read_memory(p, at, to, sizeof(*to));
+
+	return error ? error : *to && !(*to & 7) ? 0 : -EINVAL;
+}
+
+/* The provider that a holder has, where one of the SDK's is behind the pointer at `variable`. */
+static int read_holder(const struct process *p, const struct go_resource_layout *at, uint64_t bias,
+		       uint64_t variable, uint64_t *provider)
+{
+	uint64_t held[2], value[2], type;
+	int error = follow(p, variable, &variable);
+
+	if (!error)
+		error = process_read_memory(p, variable, held, sizeof(held));
+	if (!error && held[0] != at->holder_type + bias)
+		error = -EINVAL;
+	if (!error)
+		error = process_read_memory(p, held[1], value, sizeof(value));
+	if (!error)
+		error = process_read_memory(p, value[0] + ITAB_TYPE, &type, sizeof(type));
+	if (!error && type != at->provider_type + bias)
+		error = -EINVAL;
+	*provider = error ? 0 : value[1];
+	return error;
+}
+
+static int find_global(const struct process *p, const struct go_resource_layout *at, uint64_t bias,
+		       uint64_t *provider)
+{
+	for (size_t i = 0; i < at->global_count && i < GO_GLOBALS_MAX; i++)
+		if (!read_holder(p, at, bias, at->globals[i] + bias, provider))
+			return 0;
+	return process_is_alive(p) ? -ENOENT : -ESRCH;
+}
+
 int span_resource_find(const struct process *p, const struct go_resource_layout *at, uint64_t bias,
 		       uint64_t span, struct span_resource *out)
 {
-	const uint16_t steps[] = {at->tracer, at->provider, at->resource};
 	uint64_t address = span, set[2];
 	int error = at->pair_type ? 0 : -ENOTSUP;
 
 	*out = (struct span_resource){0};
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && !error; i++) {
-		error = process_read_memory(p, address + steps[i], &address, sizeof(address));
-		if (!error && (!address || address & 7))
-			error = -EINVAL;
-	}
+	if (!error && !span)
+		error = find_global(p, at, bias, &address);
+	if (!error && span)
+		error = follow(p, address + at->tracer, &address);
+	if (!error && span)
+		error = follow(p, address + at->provider, &address);
+	if (!error)
+		error = follow(p, address + at->resource, &address);
 	if (!error)
 		error = process_read_memory(p, address + at->set, set, sizeof(set));
 	if (!error)

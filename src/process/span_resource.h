@@ -18,9 +18,10 @@ struct span_resource {
 };
 
 /*
- * The resource of a span, from the address of its recordingSpan. `bias`: absolute minus virtual
- * address. -ENOTSUP: the program does not tell the way; -EINVAL: it leads to something else;
- * -EFAULT, -ESRCH, -EPERM.
+ * The resource of a span, from the address of its recordingSpan; 0: of the provider that the
+ * program has set for all. `bias`: absolute minus virtual address. -ENOTSUP: the program does not
+ * tell the way; -ENOENT: it has set none; -EINVAL: the way leads to something else; -EFAULT,
+ * -ESRCH, -EPERM.
  */
 int span_resource_find(const struct process *p, const struct go_resource_layout *at, uint64_t bias,
 		       uint64_t span, struct span_resource *out);

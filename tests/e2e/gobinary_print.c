@@ -103,6 +103,10 @@ static void print_resource(const struct go_resource_layout *r)
 	       r->value_type, r->value_text);
 	printf("resource.pair_size=%d\nresource.pair_type=%#" PRIx64 "\n", r->pair_size,
 	       r->pair_type);
+	printf("resource.provider_type=%#" PRIx64 "\nholder.type=%#" PRIx64 "\n", r->provider_type,
+	       r->holder_type);
+	for (size_t i = 0; i < r->global_count; i++)
+		printf("holder.global=%#" PRIx64 "\n", r->globals[i]);
 }
 
 static void print_types(const struct gobinary_info *i)

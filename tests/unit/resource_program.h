@@ -18,11 +18,11 @@ static inline void resource_program_build(const char *path)
 	assert_int_equal(status, 0);
 }
 
-/* Runs it until it has told where its spans lie. */
-static inline struct parked *resource_program_run(void)
+/* Runs it until it has told where its spans lie. `argument`: NULL, it sets a provider for all. */
+static inline struct parked *resource_program_run(char *argument)
 {
 	char directory[] = "/tmp/resource_XXXXXX", path[64];
-	char *const arguments[] = {path, NULL};
+	char *const arguments[] = {path, argument, NULL};
 	struct parked *p = calloc(1, sizeof(*p));
 	int in[2], out[2];
 

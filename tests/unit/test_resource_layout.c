@@ -32,7 +32,7 @@ struct twist {
 };
 
 struct made {
-	uint64_t span, pair;
+	uint64_t span, pair, provider;
 };
 
 static uint64_t add_set(struct go_image *m, const struct twist *t)
@@ -78,6 +78,7 @@ static struct made add_all(struct go_image *m, const struct twist *t)
 
 	type = go_image_add_struct(m, "*trace.TracerProvider", SDK "trace", at + 8, provider, 2,
 				   t->shift, false, &pointer);
+	made.provider = pointer;
 	const struct go_image_field tracer[] = {{"provider", t->by_value ? type : pointer, 16}};
 
 	go_image_add_struct(m, t->tracer ? t->tracer : "*trace.tracer", SDK "trace", 24, tracer, 1,
@@ -106,9 +107,18 @@ static struct go_resource_layout find(const struct twist *twist, bool pie, bool 
 	assert_int_equal(block_cache_open(1 << 20, &cache), 0);
 	assert_int_equal(elf_image_open(fd, cache, &image), 0);
 	memset(&found, 0xa5, sizeof(found));
-	resource_layout_find(image, &module, made.span, has_pair ? made.pair : 0, &found);
-	if (found.pair_type)
+	resource_layout_find(image, &module,
+			     &(struct resource_layout_types){
+				     .span = made.span,
+				     .pair = has_pair ? made.pair : 0,
+				     .holder = 8,
+			     },
+			     &found);
+	if (found.pair_type) {
 		assert_int_equal(found.pair_type, made.pair);
+		assert_int_equal(found.provider_type, made.provider);
+		assert_int_equal(found.holder_type, 8);
+	}
 	elf_image_close(image);
 	block_cache_close(cache);
 	close(fd);

@@ -117,7 +117,8 @@ func printSpans(bias uintptr) {
 
 // printResource prints the way from a span to the attributes of its resource.
 func printResource(bias uintptr) {
-	_, span := sdk.NewTracerProvider().Tracer("layout").Start(context.Background(), "span")
+	provider := sdk.NewTracerProvider()
+	_, span := provider.Tracer("layout").Start(context.Background(), "span")
 	t := reflect.TypeOf(span).Elem()
 	for _, name := range []string{"tracer", "provider", "resource"} {
 		t = field(t, "resource."+name, name).Elem()
@@ -133,6 +134,7 @@ func printResource(bias uintptr) {
 	field(t, "resource.value_type", "Value", "vtype")
 	field(t, "resource.value_text", "Value", "stringly")
 	fmt.Printf("resource.pair_size=%d\n", t.Size())
+	fmt.Printf("resource.provider_type=%#x\n", emptyWords(provider).first-bias)
 	fmt.Printf("resource.pair_type=%#x\n", emptyWords(pair).first-bias)
 	span.End()
 }

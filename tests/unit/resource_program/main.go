@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The program prints where its spans lie, a line each, and waits for the end of its input.
+// The program prints where its spans lie, a line each, and waits for the end of its input. With an
+// argument it does not set a provider for all.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/internal/global"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
 )
@@ -59,6 +61,9 @@ func main() {
 		tell(name, trace.NewTracerProvider(resource.New(set)).Start(name))
 	}
 	provider := trace.NewTracerProvider(resource.New(usual()))
+	if len(os.Args) == 1 {
+		global.SetTracerProvider(provider)
+	}
 	tell("usual", provider.Start("a"))
 	tell("again", provider.Start("b"))
 	start("all", all())
