@@ -138,7 +138,7 @@ outputs()
 	expect_text "$work/log" 'error: .*a.otlp: No space left on device' said
 	expect_text "$work/log" 'error: cannot write .*a.jsonl: No space left on device' said
 	expect_text "$work/log" 'wrote .*good.otlp' 'the others are written'
-	expect_text "$work/out" 'service (sdk)' report
+	expect_text "$work/out" 'service (unknown_service:sdk)' report
 	expect 'files left on the full disk' "$(find "$work/mount" -type f -name '*otlp*' | wc -l)" 0
 	rm -f "$work"/mount/*
 	mount -o remount,ro "$work/mount"

@@ -41,9 +41,15 @@ func setUpTracing() (shutdown func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	// Where several shops run, their environment tells them apart.
+	named, err := resource.Merge(resource.NewSchemaless(attribute.String("service.name", "shop")),
+		resource.Environment())
+	if err != nil {
+		return nil, err
+	}
 	provider := sdktrace.NewTracerProvider(append([]sdktrace.TracerProviderOption{
 		sdktrace.WithSpanProcessor(printer{}),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "shop"))),
+		sdktrace.WithResource(named),
 	}, export...)...)
 	otel.SetTracerProvider(provider)
 	otel.SetTextMapPropagator(propagation.TraceContext{})
