@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any memory behind a span: the way from it to a resource, and what that says of the service. */
+/* Any memory behind a span and a variable: the way to a resource, and what that says. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,8 @@
 #include "process/process.h"
 #include "process/span_resource.h"
 
-#define MEMORY	     0x5000000000ull /* where the seeds' pointers lead to */
+#define MEMORY	     0x200000000000ull /* where the seeds' pointers lead to */
 #define MEMORY_BYTES 65536
-#define PAIR_TYPE    0x18
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -55,7 +54,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.value_type = 16,
 		.value_text = 32,
 		.pair_size = 64,
-		.pair_type = PAIR_TYPE,
+		.pair_type = 0x18,
+		.global_count = 1,
+		.globals = {0x10},
+		.holder_type = 0x28,
+		.provider_type = 0x38,
 	};
 	static struct process *self;
 	struct span_resource resource;
@@ -64,8 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!self && process_open(getpid(), &self))
 		abort();
 	memcpy(take_memory(), data, size < MEMORY_BYTES ? size : MEMORY_BYTES);
-	if (!span_resource_find(self, &at, MEMORY, MEMORY, &resource) &&
-	    !span_resource_read(self, &at, &resource, &id))
-		check(&resource, &id);
+	for (uint64_t span = 0; span <= MEMORY; span += MEMORY)
+		if (!span_resource_find(self, &at, MEMORY, span, &resource) &&
+		    !span_resource_read(self, &at, &resource, &id))
+			check(&resource, &id);
 	return 0;
 }
