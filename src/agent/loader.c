@@ -22,8 +22,7 @@
 struct request {
 	pid_t pid;
 	uint64_t number;
-	bool is_service;
-	struct service_query service;
+	struct service_query *service; /* NULL: for an executable */
 };
 
 struct loader {
@@ -85,7 +84,7 @@ void loader_load(struct binary_store *store, struct block_cache *cache, pid_t pi
 
 static void load_service(const struct request *request, struct loaded *out)
 {
-	const struct service_query *q = &request->service;
+	const struct service_query *q = request->service;
 	struct process *p = NULL;
 
 	memset(out, 0, sizeof(*out));
@@ -138,10 +137,11 @@ static void *run(void *argument)
 		l->request_first = (l->request_first + 1) % QUEUE_MAX;
 		l->request_count--;
 		pthread_mutex_unlock(&l->lock);
-		if (request.is_service)
+		if (request.service)
 			load_service(&request, &result);
 		else
 			loader_load(l->store, l->cache, request.pid, &result);
+		free(request.service);
 		result.number = request.number;
 		pthread_mutex_lock(&l->lock);
 		if (!deliver(l, &result))
@@ -210,6 +210,8 @@ bool loader_close(struct loader *l)
 		return false;
 	while (loader_take(l, &result))
 		discard(l, &result);
+	for (size_t i = 0; i < l->request_count; i++)
+		free(l->requests[(l->request_first + i) % QUEUE_MAX].service);
 	if (l->ready_fd >= 0)
 		close(l->ready_fd);
 	block_cache_close(l->cache);
@@ -243,7 +245,16 @@ int loader_request(struct loader *l, pid_t pid, uint64_t number)
 int loader_request_service(struct loader *l, pid_t pid, uint64_t number,
 			   const struct service_query *query)
 {
-	return add_request(l, &(struct request){pid, number, true, *query});
+	struct request request = {pid, number, malloc(sizeof(*query))};
+	int error = -ENOMEM;
+
+	if (request.service) {
+		*request.service = *query;
+		error = add_request(l, &request);
+	}
+	if (error)
+		free(request.service);
+	return error;
 }
 
 int loader_get_fd(const struct loader *l)

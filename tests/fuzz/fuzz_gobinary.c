@@ -24,7 +24,8 @@ static void check(const struct gobinary_info *i, size_t size)
 		abort();
 	if (i->itabs.span_count > GO_SPAN_ITABS_MAX ||
 	    i->itabs.context_count > GO_CONTEXT_ITABS_MAX ||
-	    (i->itabs.span_count && !i->span_type) || i->allgs & 7)
+	    (i->itabs.span_count && !i->span_type) || i->allgs & 7 ||
+	    i->resource.global_count > GO_GLOBALS_MAX)
 		abort();
 	if (!memchr(i->go_version, 0, sizeof(i->go_version)) ||
 	    !memchr(i->build_id_go, 0, sizeof(i->build_id_go)))

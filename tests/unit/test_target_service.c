@@ -229,6 +229,18 @@ static void test_other_image(void **state)
 	assert_service(s, "service.name", "program");
 }
 
+/* Closed while many looks are yet to be made: nothing of them leaks. */
+static void test_closed_early(void **state)
+{
+	struct scene *s = *state;
+	const struct service_query query = {.layout = program->info->resource};
+
+	for (int i = 0; i < 500; i++)
+		assert_int_equal(loader_request_service(s->loader, program->pid, 1, &query), 0);
+	assert_true(loader_close(s->loader));
+	s->loader = NULL;
+}
+
 /* Within a window there is but the one; the next one begins with it. */
 static void test_window(void **state)
 {
@@ -283,9 +295,10 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_SCENE(test_first_span),  IN_SCENE(test_later_spans),
-		IN_SCENE(test_tried_again), IN_SCENE(test_empty_resource),
-		IN_SCENE(test_other_image), IN_SCENE(test_window),
+		IN_SCENE(test_first_span),   IN_SCENE(test_later_spans),
+		IN_SCENE(test_tried_again),  IN_SCENE(test_empty_resource),
+		IN_SCENE(test_other_image),  IN_SCENE(test_window),
+		IN_SCENE(test_closed_early),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
