@@ -15,6 +15,7 @@ var allowedLabels = []string{
 	"service.name",
 	"service.namespace",
 	"service.version",
+	"deployment.environment",
 	"deployment.environment.name",
 	"k8s.cluster.name",
 	"k8s.namespace.name",
