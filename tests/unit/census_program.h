@@ -42,17 +42,6 @@ static inline void census_read_line(FILE *file, struct census_truth *t)
 	}
 }
 
-static inline void census_build(const char *path)
-{
-	char *const arguments[] = {"go", "build",      "-C", "tests/unit/census_program",
-				   "-o", (char *)path, ".",  NULL};
-	pid_t pid = parked_spawn(arguments, -1, -1);
-	int status;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
 static inline bool census_all_stand_still(const struct census_program *f)
 {
 	const struct goroutine_state *main = parked_state(f->parked, 1);
@@ -79,30 +68,16 @@ static inline const struct census_truth *census_truth(const struct census_progra
 /* Runs it until so many goroutines have told of themselves and stand still. */
 static inline struct census_program *census_run(char *argument, size_t goroutines)
 {
-	char directory[] = "/tmp/census_XXXXXX", path[64];
 	uint64_t limit_ns = clock_monotonic_ns() + PARKED_PATIENCE_S * 1000000000ull;
-	char *const arguments[] = {path, argument, NULL};
 	struct census_program *f = calloc(1, sizeof(*f));
 	struct parked *p = calloc(1, sizeof(*p));
-	int in[2], out[2];
 	FILE *file;
 
 	f->parked = p;
-	assert_non_null(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/program", directory);
-	census_build(path);
-	parked_open(p, path);
-	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
-	p->pid = parked_spawn(arguments, in[0], out[1]);
-	close(in[0]);
-	close(out[1]);
-	p->input = in[1];
-	file = fdopen(out[0], "r");
+	file = fdopen(parked_launch(p, "tests/unit/census_program", argument), "r");
 	while (f->count < goroutines)
 		census_read_line(file, &f->truth[f->count++]);
 	fclose(file);
-	unlink(path);
-	rmdir(directory);
 	assert_int_equal(process_open(p->pid, &p->process), 0);
 	for (parked_look(p); !census_all_stand_still(f); parked_look(p)) {
 		assert_true(clock_monotonic_ns() < limit_ns);

@@ -4,6 +4,7 @@
 #define UNIT_PARKED_PROGRAM_H
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -58,10 +59,11 @@ static inline pid_t parked_spawn(char *const arguments[], int input, int output)
 	_exit(127);
 }
 
-static inline void parked_build(const char *path)
+/* The module in `folder`. */
+static inline void parked_build(const char *folder, const char *path)
 {
-	char *const arguments[] = {
-		"go", "build", "-o", (char *)path, "tests/unit/parked_program/main.go", NULL};
+	char *const arguments[] = {"go", "build",      "-C", (char *)folder,
+				   "-o", (char *)path, ".",  NULL};
 	pid_t pid = parked_spawn(arguments, -1, -1);
 	int status;
 
@@ -156,28 +158,44 @@ static inline void parked_wait(struct parked *p)
 	}
 }
 
-/* Runs it until it has told so many lines. */
-static inline struct parked *parked_run(char *argument, size_t lines)
+/* Builds and runs the program of a folder; returns where to read what it prints. */
+static inline int parked_launch(struct parked *p, const char *folder, char *argument)
 {
 	char directory[] = "/tmp/parked_XXXXXX", path[64];
 	char *const arguments[] = {path, argument, NULL};
-	struct parked *p = calloc(1, sizeof(*p));
 	int in[2], out[2];
 
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/program", directory);
-	parked_build(path);
+	parked_build(folder, path);
 	parked_open(p, path);
 	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
 	p->pid = parked_spawn(arguments, in[0], out[1]);
 	close(in[0]);
 	close(out[1]);
 	p->input = in[1];
-	parked_read_lines(p, out[0], lines);
+	/* It has begun when it says something. */
+	assert_int_equal(
+		poll(&(struct pollfd){.fd = out[0], .events = POLLIN}, 1, 1000 * PARKED_PATIENCE_S),
+		1);
 	unlink(path);
 	rmdir(directory);
+	return out[0];
+}
+
+/* Runs that of a folder until it has told so many lines. */
+static inline struct parked *parked_run_of(const char *folder, char *argument, size_t lines)
+{
+	struct parked *p = calloc(1, sizeof(*p));
+
+	parked_read_lines(p, parked_launch(p, folder, argument), lines);
 	assert_int_equal(process_open(p->pid, &p->process), 0);
 	return p;
+}
+
+static inline struct parked *parked_run(char *argument, size_t lines)
+{
+	return parked_run_of("tests/unit/parked_program", argument, lines);
 }
 
 /* Stands still. */
