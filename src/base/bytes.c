@@ -105,6 +105,16 @@ void buffer_close(struct buffer *b)
 	*b = (struct buffer){.cap = b->cap};
 }
 
+void buffer_fit(struct buffer *b)
+{
+	uint8_t *data = b->size ? realloc(b->data, b->size) : NULL;
+
+	if (!data)
+		return;
+	b->data = data;
+	b->capacity = b->size;
+}
+
 /* Makes room for `size` more bytes; sets `failed` where that is not possible. */
 static bool buffer_reserve(struct buffer *b, size_t size)
 {

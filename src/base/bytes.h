@@ -38,6 +38,8 @@ struct buffer {
 
 void buffer_open(struct buffer *b, size_t cap_bytes);
 void buffer_close(struct buffer *b);
+/* Gives back the memory that is not in use. */
+void buffer_fit(struct buffer *b);
 void buffer_add(struct buffer *b, const void *data, size_t size);
 void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -7,9 +7,9 @@
 #include <strings.h>
 
 #include "base/bytes.h"
+#include "base/gzip.h"
 #include "base/hex.h"
 #include "base/string_table.h"
-#include "export/sender_gzip.h"
 
 /* Of an encoded message, as much as may be shown. */
 #define MESSAGE_BYTES_MAX 1024
@@ -164,10 +164,11 @@ int sender_grpc_read_fields(const char *lines, size_t size, struct sender_answer
 int sender_grpc_read_body(const void *body, size_t size, struct sender_answer *out)
 {
 	struct bytes b = bytes_over(body, size);
-	uint8_t plain[ANSWER_BYTES_MAX];
 	const void *message;
+	struct buffer plain;
 	uint8_t compressed;
 	size_t length;
+	int err;
 
 	memset(out, 0, sizeof(*out));
 	if (!size)
@@ -177,10 +178,12 @@ int sender_grpc_read_body(const void *body, size_t size, struct sender_answer *o
 	if (b.failed || compressed > 1 || length != bytes_left(&b))
 		return -EBADMSG;
 	message = bytes_take(&b, length);
-	if (compressed && length) {
-		if (sender_gunzip(message, length, plain, sizeof(plain), &length))
-			return -EBADMSG;
-		message = plain;
-	}
-	return sender_answer_read(message, length, out);
+	if (!compressed || !length)
+		return sender_answer_read(message, length, out);
+	buffer_open(&plain, ANSWER_BYTES_MAX);
+	err = gzip_unpack(message, length, &plain)
+		      ? -EBADMSG
+		      : sender_answer_read(plain.data, plain.size, out);
+	buffer_close(&plain);
+	return err;
 }

@@ -5,10 +5,11 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
+#include "base/gzip.h"
 #include "base/log.h"
 #include "base/string_table.h"
-#include "export/sender_gzip.h"
 #include "export/sender_outcome.h"
 #include "export/sender_transport.h"
 
@@ -35,8 +36,7 @@ static uint64_t jitter(uint64_t ms)
 static bool pack_one(struct sender *s)
 {
 	struct sender_request *request = sender_queue_unpacked(&s->queue);
-	uint8_t *packed = NULL;
-	size_t size = 0;
+	struct buffer packed;
 	int err;
 
 	if (!request)
@@ -44,11 +44,15 @@ static bool pack_one(struct sender *s)
 	if (s->settings.gzip) {
 		request->busy = true;
 		pthread_mutex_unlock(&s->lock);
-		err = sender_gzip(request->body, request->size, &packed, &size);
+		buffer_open(&packed, request->size); /* what gets no smaller goes as it is */
+		err = gzip_pack(request->body, request->size, &packed);
+		buffer_fit(&packed);
 		pthread_mutex_lock(&s->lock);
 		request->busy = false;
-		if (!err) {
-			sender_queue_resize(&s->queue, request, packed, size);
+		if (err) {
+			buffer_close(&packed);
+		} else {
+			sender_queue_resize(&s->queue, request, packed.data, packed.size);
 			request->gzip = true;
 		}
 	}

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/gzip.h"
 #include "base/string_table.h"
 #include "format/messages.h"
-#include "format/gzip.h"
 #include "pprof.pb-c.h"
 #include "profile/profile.h"
 #include "spans/spans.h"
@@ -363,7 +363,7 @@ static int pack(const Pprof__Profile *m, struct arena *arena, struct buffer *out
 	if (!packed)
 		return -ENOMEM;
 	pprof__profile__pack(m, packed);
-	return format_gzip(packed, size, out);
+	return gzip_pack(packed, size, out);
 }
 
 int format_pprof(const struct profile *p, struct buffer *out)

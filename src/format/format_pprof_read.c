@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
-#include "format/gzip.h"
+#include "base/gzip.h"
 #include "format/pprof_labels.h"
 #include "format/pprof_tables.h"
 #include "format/pprof_types.h"
@@ -43,7 +43,7 @@ bool format_is_pprof(const void *data, size_t size)
 {
 	struct bytes b = bytes_over(data, size);
 
-	if (format_is_gzip(data, size))
+	if (gzip_begins(data, size))
 		return true;
 	while (bytes_left(&b)) {
 		uint64_t number = wire_field_skip(&b);
@@ -242,9 +242,9 @@ static int unpack(struct reading *reading, const void **data, size_t *size, stru
 
 	if (*size > FORMAT_OTLP_FILE_BYTES_MAX)
 		return reading_fail(reading, "larger than %zu MiB", FILE_MIB);
-	if (!format_is_gzip(*data, *size))
+	if (!gzip_begins(*data, *size))
 		return 0;
-	err = format_gunzip(*data, *size, plain);
+	err = gzip_unpack(*data, *size, plain);
 	*data = plain->data;
 	*size = plain->size;
 	if (err == -EFBIG)

@@ -109,6 +109,22 @@ static void grows_up_to_its_cap(void **state)
 	assert_null(b.data);
 }
 
+static void gives_back_what_it_does_not_use(void **state)
+{
+	struct buffer b;
+
+	buffer_open(&b, 1000);
+	buffer_fit(&b); /* nothing to give */
+	assert_null(b.data);
+	buffer_add(&b, "0123456789", 10);
+	assert_true(b.capacity > 10);
+	buffer_fit(&b);
+	assert_int_equal(b.capacity, 10);
+	buffer_add(&b, "x", 1);
+	assert_memory_equal(b.data, "0123456789x", 11);
+	buffer_close(&b);
+}
+
 static void prints(void **state)
 {
 	struct buffer b;
@@ -133,6 +149,7 @@ int main(void)
 		cmocka_unit_test(reads_leb128),
 		cmocka_unit_test(refuses_bad_leb128),
 		cmocka_unit_test(grows_up_to_its_cap),
+		cmocka_unit_test(gives_back_what_it_does_not_use),
 		cmocka_unit_test(prints),
 	};
 

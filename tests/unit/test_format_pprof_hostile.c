@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "base/gzip.h"
 #include "base/string_table.h"
 #include "format/format.h"
-#include "format/gzip.h"
 #include "pprof_file.h"
 #include "profile/profile.h"
 
@@ -188,7 +188,7 @@ static void cut_at_every_byte(void **state)
 	char why[256];
 
 	buffer_open(&packed, MIB);
-	assert_int_equal(format_gzip(b.data, b.size, &packed), 0);
+	assert_int_equal(gzip_pack(b.data, b.size, &packed), 0);
 	for (size_t size = 0; size < b.size; size++) {
 		struct profile *p = NULL;
 		int err = format_pprof_read(b.data, size, &p, &notes, why, sizeof(why));
@@ -213,16 +213,16 @@ static void what_is_behind_it(void **state)
 	struct buffer b = pack_pprof(new_pprof()), packed;
 
 	buffer_open(&packed, MIB);
-	assert_int_equal(format_gzip(b.data, b.size, &packed), 0);
+	assert_int_equal(gzip_pack(b.data, b.size, &packed), 0);
 	buffer_add(&packed, "rest", 4);
 	assert_bytes_refused(packed.data, packed.size, -EBADMSG,
 			     "its gzip data are damaged or cut off");
 	packed.size = 0;
-	assert_int_equal(format_gzip("hello", 5, &packed), 0);
+	assert_int_equal(gzip_pack("hello", 5, &packed), 0);
 	assert_bytes_refused(packed.data, packed.size, -EBADMSG,
 			     "not a pprof profile, or one that is cut off");
 	packed.size = 0;
-	assert_int_equal(format_gzip("", 0, &packed), 0);
+	assert_int_equal(gzip_pack("", 0, &packed), 0);
 	assert_bytes_refused(packed.data, packed.size, -EBADMSG,
 			     "not a pprof profile: its first string is not \"\"");
 	buffer_close(&packed);
@@ -237,7 +237,7 @@ static void a_bomb(void **state)
 	struct buffer packed;
 
 	buffer_open(&packed, MIB);
-	assert_int_equal(format_gzip(zeros, size, &packed), 0);
+	assert_int_equal(gzip_pack(zeros, size, &packed), 0);
 	assert_bytes_refused(packed.data, packed.size, -EBADMSG,
 			     "larger than 128 MiB when it is unpacked");
 	assert_bytes_refused(zeros, size, -EBADMSG, "larger than 128 MiB");

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "base/gzip.h"
 #include "format/format.h"
-#include "format/gzip.h"
 #include "pprof_file.h"
 #include "profile_rows.h"
 #include "sample_profile.h"
@@ -151,8 +151,8 @@ static void a_file_of_runtime_pprof(void **state)
 	profile_close(p);
 	/* The same compressed, also in several pieces. */
 	buffer_open(&packed, 1 << 20);
-	assert_int_equal(format_gzip(plain.data, 100, &packed), 0);
-	assert_int_equal(format_gzip(plain.data + 100, plain.size - 100, &packed), 0);
+	assert_int_equal(gzip_pack(plain.data, 100, &packed), 0);
+	assert_int_equal(gzip_pack(plain.data + 100, plain.size - 100, &packed), 0);
 	p = read_bytes(packed.data, packed.size, &notes);
 	assert_profile_is(p, HEAD SHOP_IN NO_SPAN STACK);
 	profile_close(p);

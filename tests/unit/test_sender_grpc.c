@@ -6,13 +6,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/bytes.h"
+#include "base/gzip.h"
 #include "export/sender_grpc_answer.h"
-#include "export/sender_gzip.h"
 #include "export/sender_outcome.h"
 #include "export/sender_protocol.h"
 #include "export/sender_settings.h"
@@ -140,14 +140,15 @@ static void bodies(void **state)
 /* The body of a compressed answer with that message; its size. */
 static size_t pack(const void *message, size_t size, uint8_t *to)
 {
-	size_t packed_size;
-	uint8_t *packed;
+	struct buffer packed;
 
-	assert_int_equal(sender_gzip(message, size, &packed, &packed_size), 0);
-	sender_protocol_grpc.write_prefix(to, packed_size, true);
-	memcpy(to + SENDER_GRPC_FRAME_BYTES, packed, packed_size);
-	free(packed);
-	return SENDER_GRPC_FRAME_BYTES + packed_size;
+	buffer_open(&packed, 4096);
+	assert_int_equal(gzip_pack(message, size, &packed), 0);
+	sender_protocol_grpc.write_prefix(to, packed.size, true);
+	memcpy(to + SENDER_GRPC_FRAME_BYTES, packed.data, packed.size);
+	size = SENDER_GRPC_FRAME_BYTES + packed.size;
+	buffer_close(&packed);
+	return size;
 }
 
 /* partial_success with a message of 100 times 'x'. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deflate streams with a gzip header (RFC 1952), as pprof files are. */
-#include "format/gzip.h"
+/* By zlib; what is unpacked may be a stranger's. */
+#include "base/gzip.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 #define GZIP	    16 /* added to the window bits: a gzip header instead of zlib's */
 #define MEMORY	    8  /* zlib's default */
 
-int format_gzip(const void *data, size_t size, struct buffer *out)
+int gzip_pack(const void *data, size_t size, struct buffer *out)
 {
 	z_stream z = {.next_in = (Bytef *)data};
 	uint8_t block[16384];
@@ -35,7 +35,7 @@ int format_gzip(const void *data, size_t size, struct buffer *out)
 	return out->failed ? -EFBIG : rc == Z_STREAM_END ? 0 : -EIO;
 }
 
-bool format_is_gzip(const void *data, size_t size)
+bool gzip_begins(const void *data, size_t size)
 {
 	const uint8_t *bytes = data;
 
@@ -59,7 +59,7 @@ static int inflate_members(z_stream *z, struct buffer *out)
 	return rc;
 }
 
-int format_gunzip(const void *data, size_t size, struct buffer *out)
+int gzip_unpack(const void *data, size_t size, struct buffer *out)
 {
 	z_stream z = {.next_in = (Bytef *)data};
 	int rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to format: gzip into a buffer and out of it. */
-#ifndef FORMAT_GZIP_H
-#define FORMAT_GZIP_H
+/* gzip (RFC 1952) into a buffer and out of it. */
+#ifndef BASE_GZIP_H
+#define BASE_GZIP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,10 +9,10 @@
 struct buffer;
 
 /* Appends one gzip member. -ENOMEM, -EFBIG over the buffer's cap. */
-int format_gzip(const void *data, size_t size, struct buffer *out);
+int gzip_pack(const void *data, size_t size, struct buffer *out);
 /* Whether the bytes begin like a gzip member. */
-bool format_is_gzip(const void *data, size_t size);
+bool gzip_begins(const void *data, size_t size);
 /* Appends what one or more members hold. -EBADMSG: damaged or cut off; -ENOMEM, -EFBIG as above. */
-int format_gunzip(const void *data, size_t size, struct buffer *out);
+int gzip_unpack(const void *data, size_t size, struct buffer *out);
 
 #endif
