@@ -90,7 +90,7 @@ sent()
 	run 0 env "OTEL_EXPORTER_OTLP_ENDPOINT=http://$sink_address" \
 		"$spanprof" show "$work/go.pb.gz"
 	expect_no_text "$work/log" 'sending\|delivered' 'sent where nobody asked for it'
-	expect 'requests' "$(find "$sink_dir" -name 'request-*' | wc -l)" 1
+	expect 'requests' "$(find "$sink_dir" -name 'request-*.otlp' | wc -l)" 1
 	end "$sink_pid" || fail "malformed requests: $(cat "$sink_dir/lines")"
 	began=$(date +%s.%N)
 	run 1 "$spanprof" show "$work/go.pb.gz" --otlp-endpoint "http://$sink_address"
