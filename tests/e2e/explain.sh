@@ -39,7 +39,8 @@ said()
 go_build tests/targets/plain "$work/plain"
 for mode in noprovider unsampled idle spans; do
 	(cd tests/targets/plain && go build -o "$work/$mode" ./sdk)
-	nice -n 19 "$work/$mode" -mode "$mode" -seconds 60 >"$work/$mode.out" &
+	OTEL_SERVICE_NAME=$mode nice -n 19 "$work/$mode" -mode "$mode" -seconds 60 \
+		>"$work/$mode.out" &
 	child "$!"
 	eval "$mode=$!"
 done
@@ -53,7 +54,7 @@ for mode in noprovider unsampled idle spans; do
 done
 profile plain -p "$plain"
 profile exe --exe idle
-profile command -- nice -n 19 "$work/idle" -mode idle -seconds 60
+profile command -- env OTEL_SERVICE_NAME=idle nice -n 19 "$work/idle" -mode idle -seconds 60
 for pid in $pids; do
 	wait "$pid" || fail "a run failed"
 done
