@@ -143,6 +143,7 @@ void unwind_sample(const struct sample_record *sample, struct gobinary *binary, 
 		.out = out,
 		.stats = stats,
 		.has_saved = sample->curg_pc && sample->curg_sp && !(sample->flags & SAMPLE_SIGNAL),
+		.in_call = sample->flags & SAMPLE_CURG_SYSCALL,
 		.leaf_at_home = is_leaf_at_home(sample),
 		.leaf_has_moved = !(sample->flags & (SAMPLE_SYSTEM_STACK | SAMPLE_WAITING)),
 	};

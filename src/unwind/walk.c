@@ -193,6 +193,8 @@ static enum walk_end walk_foreign(struct walker *w, const struct cursor *c)
 	walk_emit(w, c->pc, true);
 	if (c->interrupted)
 		return WALK_SIGNAL; /* C's return from the handler */
+	if (w->has_saved && w->in_call)
+		return WALK_FOREIGN; /* the frame pointer may be that of its caller's caller */
 	if (c->chain_count && walk_in_text(w, c->chain[0])) {
 		uint32_t leaf = w->out->count;
 		enum walk_end end = follow_chain(w, c);

@@ -49,6 +49,7 @@ struct walker {
 	bool by_size;	      /* the frame at hand was found by pcsp: its own size is known */
 	size_t switch_at;     /* frames up to the last stack switch, that one included; 0: none */
 	bool has_saved;	      /* the goroutine's own registers are known, too */
+	bool in_call;	      /* they are those of a system call, or of a call of C */
 	bool leaf_at_home;    /* the thread runs on the goroutine's own stack */
 	bool leaf_has_moved;  /* it changes SP: the saved registers are those of its caller */
 	bool switch_is_pause; /* the switch saved a helper's pc: hide_first */

@@ -131,6 +131,17 @@ static void test_foreign_leaf(void **state)
 		      (uint64_t)0);
 	assert_false(f->out.truncated);
 
+	/* C that leaves the frame pointer alone has its caller's, which lost one before Go 1.21. */
+	f->thread.chain[0] = f->outer;
+	f->thread.chain[1] = f->goexit;
+	f->thread.chain_count = 2;
+	scene_sample_two(&f->record, &f->thread, &f->stack,
+			 SAMPLE_SYSTEM_STACK | SAMPLE_CURG_SYSCALL);
+	unwind(f);
+	assert_frames(&f->out, 1, C_PC, call, f->middle, f->outer, f->main, f->runtime_main,
+		      (uint64_t)0);
+	assert_false(f->out.truncated);
+
 	/* The vdso keeps frame pointers: its chain starts in Go. */
 	scene_begin(&f->stack, STACK);
 	PUSH(f, f->middle, true);
