@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 
 	"go.opentelemetry.io/otel/trace"
 	"spanprof.test/patterns/pattern"
@@ -127,6 +128,7 @@ func leak() {
 	do(func() {
 		_, span := tracer.Start(context.Background(), "forgotten")
 		leaked.Work(unit, span.SpanContext())
+		runtime.KeepAlive(span) // else the collector may give its memory to another object
 	})
 	do(func() { afterLeak.Work(unit, pattern.None) })
 }
