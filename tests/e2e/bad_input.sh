@@ -67,13 +67,14 @@ processes()
 	expect_text "$work/out" 'service (plain)' report
 	end "$target" || fail "the target exited $?"
 	# It ends meanwhile, by itself or not.
-	start "$work/plain" -seconds 3
+	start "$work/plain" -seconds 5
 	run 0 "$spanprof" -p "$target" -d 20
 	expect_text "$work/log" 'all profiled processes have ended' said
 	expect_text "$work/out" 'service (plain)' report
 	start "$work/plain" -seconds 60
+	: >"$work/log"
 	(
-		sleep 2
+		within 20 grep -q 'attached to' "$work/log" && sleep 1
 		kill -9 "$target"
 	) &
 	run 0 "$spanprof" -p "$target" -d 20
