@@ -27,6 +27,15 @@ type listing struct {
 
 func listFiles(paths []string) error {
 	l := listing{map[string]bool{}, map[string]int64{}, map[string]map[string]bool{}}
+	if err := eachRequest(paths, l.add); err != nil {
+		return err
+	}
+	l.print()
+	return nil
+}
+
+// eachRequest reads files of one request each.
+func eachRequest(paths []string, take func(*collector.ExportProfilesServiceRequest)) error {
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -36,9 +45,8 @@ func listFiles(paths []string) error {
 		if err := proto.Unmarshal(data, request); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		l.add(request)
+		take(request)
 	}
-	l.print()
 	return nil
 }
 

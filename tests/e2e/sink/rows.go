@@ -6,13 +6,11 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/profiles/v1development"
 	profiles "go.opentelemetry.io/proto/otlp/profiles/v1development"
-	"google.golang.org/protobuf/proto"
 )
 
 type rows struct {
@@ -22,16 +20,8 @@ type rows struct {
 
 func printRows(paths []string) error {
 	r := rows{map[string]int64{}, map[string]bool{}}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		request := &collector.ExportProfilesServiceRequest{}
-		if err := proto.Unmarshal(data, request); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		r.add(request)
+	if err := eachRequest(paths, r.add); err != nil {
+		return err
 	}
 	lines := []string{}
 	for head := range r.heads {
