@@ -188,7 +188,7 @@ static int read_line(struct otlp_tables *t, const Otlp__Line *m, struct location
 {
 	static const Otlp__Function nothing = OTLP__FUNCTION__INIT;
 	const Otlp__Function *f = &nothing;
-	struct frame *frame;
+	struct frame frame;
 	int err = otlp_tables_check(t, "function", m->function_index,
 				    t->dictionary->n_function_table);
 
@@ -198,16 +198,12 @@ static int read_line(struct otlp_tables *t, const Otlp__Line *m, struct location
 		f = t->dictionary->function_table[m->function_index];
 	if (location->frame_count == READING_LINES_MAX)
 		return 0;
-	frame = &location->frames[location->frame_count];
-	frame->function =
+	frame.function =
 		otlp_tables_text(t, f->name_strindex ? f->name_strindex : f->system_name_strindex);
-	frame->file = otlp_tables_text(t, f->filename_strindex);
-	frame->start_line = reading_line_number(f->start_line);
-	frame->line = reading_line_number(m->line);
-	if (frame->function[0] || frame->file[0] || frame->start_line)
-		location->frame_count++;
-	err = reading_spend(t->reading, frame->function);
-	return err ? err : reading_spend(t->reading, frame->file);
+	frame.file = otlp_tables_text(t, f->filename_strindex);
+	frame.start_line = reading_line_number(f->start_line);
+	frame.line = reading_line_number(m->line);
+	return reading_add_frame(t->reading, location, &frame);
 }
 
 static int read_location(struct otlp_tables *t, size_t index)

@@ -109,7 +109,7 @@ static int read_line(struct pprof_tables *t, const Pprof__Line *m, struct locati
 {
 	char *const *texts = t->profile->string_table;
 	const Pprof__Function *f;
-	struct frame *frame;
+	struct frame frame;
 	size_t index;
 	int err;
 
@@ -119,15 +119,11 @@ static int read_line(struct pprof_tables *t, const Pprof__Line *m, struct locati
 	if (err || location->frame_count == READING_LINES_MAX)
 		return err;
 	f = t->profile->function[index];
-	frame = &location->frames[location->frame_count];
-	frame->function = texts[f->name ? f->name : f->system_name];
-	frame->file = texts[f->filename];
-	frame->start_line = reading_line_number(f->start_line);
-	frame->line = reading_line_number(m->line);
-	if (frame->function[0] || frame->file[0] || frame->start_line)
-		location->frame_count++;
-	err = reading_spend(t->reading, frame->function);
-	return err ? err : reading_spend(t->reading, frame->file);
+	frame.function = texts[f->name ? f->name : f->system_name];
+	frame.file = texts[f->filename];
+	frame.start_line = reading_line_number(f->start_line);
+	frame.line = reading_line_number(m->line);
+	return reading_add_frame(t->reading, location, &frame);
 }
 
 static bool ends_in(const char *text, const char *ending)

@@ -94,6 +94,16 @@ void reading_cut_text(char *text)
 		text[size] = '\0';
 }
 
+int reading_add_frame(struct reading *r, struct location *location, const struct frame *frame)
+{
+	int err;
+
+	if (frame->function[0] || frame->file[0] || frame->start_line)
+		location->frames[location->frame_count++] = *frame;
+	err = reading_spend(r, frame->function);
+	return err ? err : reading_spend(r, frame->file);
+}
+
 uint32_t reading_line_number(int64_t line)
 {
 	return line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;

@@ -42,6 +42,11 @@ ProtobufCAllocator reading_allocator(struct arena *arena);
 
 /* Cuts in place what a string table would cut, so that later looks at it walk little. */
 void reading_cut_text(char *text);
+/*
+ * Adds a frame to a location that has room for it, if it says anything; its names are accounted
+ * for. -EBADMSG.
+ */
+int reading_add_frame(struct reading *r, struct location *location, const struct frame *frame);
 /* 0 where there is no such line. */
 uint32_t reading_line_number(int64_t line);
 /* What lies nowhere and is named in brackets is a state of a goroutine, not a function. */
