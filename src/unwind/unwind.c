@@ -136,16 +136,18 @@ static bool is_leaf_at_home(const struct sample_record *sample)
 void unwind_sample(const struct sample_record *sample, struct gobinary *binary, uint64_t bias,
 		   struct unwound_stack *out, struct unwind_stats *stats)
 {
+	bool has_saved = sample->curg_pc && sample->curg_sp && !(sample->flags & SAMPLE_SIGNAL);
 	struct walker w = {
 		.info = binary ? gobinary_get_info(binary) : NULL,
 		.table = binary ? gobinary_get_pclntab(binary) : NULL,
 		.bias = bias,
 		.out = out,
 		.stats = stats,
-		.has_saved = sample->curg_pc && sample->curg_sp && !(sample->flags & SAMPLE_SIGNAL),
-		.in_call = sample->flags & SAMPLE_CURG_SYSCALL,
+		.has_saved = has_saved,
+		.in_call = has_saved && sample->flags & SAMPLE_CURG_SYSCALL,
 		.leaf_at_home = is_leaf_at_home(sample),
-		.leaf_has_moved = !(sample->flags & (SAMPLE_SYSTEM_STACK | SAMPLE_WAITING)),
+		.leaf_has_moved =
+			has_saved && !(sample->flags & (SAMPLE_SYSTEM_STACK | SAMPLE_WAITING)),
 	};
 	struct layout layout;
 	enum walk_end end = WALK_LOST;

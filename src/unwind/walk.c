@@ -193,7 +193,7 @@ static enum walk_end walk_foreign(struct walker *w, const struct cursor *c)
 	walk_emit(w, c->pc, true);
 	if (c->interrupted)
 		return WALK_SIGNAL; /* C's return from the handler */
-	if (w->has_saved && w->in_call)
+	if (w->in_call)
 		return WALK_FOREIGN; /* the frame pointer may be that of its caller's caller */
 	if (c->chain_count && walk_in_text(w, c->chain[0])) {
 		uint32_t leaf = w->out->count;
@@ -316,7 +316,7 @@ static bool step(struct walker *w, struct cursor *c, enum walk_end *end)
 		return false;
 	}
 	writes_sp = function.flags & GO_SP_WRITE;
-	if (writes_sp && c->exact && c->depth == 0 && w->has_saved && w->leaf_has_moved) {
+	if (writes_sp && c->exact && c->depth == 0 && w->leaf_has_moved) {
 		*end = WALK_SWITCH;
 		return false;
 	}
